@@ -6,7 +6,10 @@ import type { Page } from 'playwright-core'
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 const rules = { light: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa'], dark: ['color-contrast'] }
 
-/** @returns a line for each serious or critical violation, in the light and the dark color scheme */
+/**
+ * Checks the page in the light color scheme, and its contrast in the dark one.
+ * @returns a line for each serious or critical violation
+ */
 export async function accessibilityViolations(page: Page): Promise<string[]> {
   const violations: string[] = []
   if (!(await page.evaluate('"axe" in window'))) await page.evaluate(axe)

@@ -21,9 +21,11 @@ let page: Page
 let unexpected: () => string[]
 let accountId: string
 let issuerId: string
-/** Path of the account in /v1, and the URLs of the account and the issuer in the console. */
+/** The path of the account in /v1. */
 let A: string
+/** The URL of the account in the console. */
 let account: string
+/** The URL of the issuer in the console. */
 let issuer: string
 
 beforeAll(async () => {
@@ -51,7 +53,7 @@ afterAll(async () => {
 
 const violations: string[] = []
 
-/** Waits for the page, collects accessibility violations, and expects no horizontal scrolling on a phone. */
+/** Waits for the page with this heading, collects accessibility violations, and expects that it fits a phone. */
 async function expectAccessible(name: string): Promise<void> {
   await page.getByRole('heading', { level: 1, name }).waitFor()
   violations.push(...(await accessibilityViolations(page)))
@@ -63,7 +65,7 @@ async function expectAccessible(name: string): Promise<void> {
 const dialog = (name: string | RegExp) => page.getByRole('dialog', { name })
 const press = (name: string | RegExp) => page.getByRole('button', { name }).first().click()
 
-/** Closes the dialog that shows secrets. @returns the secrets */
+/** Reads the secrets in a dialog, and closes the dialog. @returns the secrets */
 async function secrets(name: string): Promise<string[]> {
   const shown = await dialog(name)
     .locator('[data-secret]')
@@ -157,7 +159,7 @@ test('a webhook shows its secret once, and can be tested, redelivered, disabled 
   await page.getByRole('heading', { name: 'No webhooks yet' }).waitFor()
 })
 
-test('events appear live, none is lost during a pause, and they can be filtered, opened and charted', async () => {
+test('events appear live, events during a pause are shown afterwards, and events can be filtered, opened and charted', async () => {
   const addUser = async (username: string) =>
     expectStatus(
       await fixture.app.operator.post(`${A}/issuers/${issuerId}/users`, { username_type: 'unique', username }),

@@ -1,4 +1,4 @@
-/** Fixture for tests of the console in Chromium: a deployment with an administrator, and helpers. */
+/** Fixture for tests of the console in Chromium: a deployment with an administrator, a browser, and helpers. */
 import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core'
 import { startApp, type TestApp } from '../setup/start-app.js'
 import { launchBrowser, type MonitoredPage, openMonitoredPage } from './monitored-page.js'
@@ -8,14 +8,17 @@ export const ADMIN = { email: 'ada@example.com', password: 'correct horse batter
 export interface ConsoleFixture {
   app: TestApp
   browser: Browser
-  /** Opens a page without a session. Requests to the issuer's origin are not problems. */
+  /**
+   * Opens a page without a session. `unexpectedProblems` returns its problems, except requests to the origin of the IdP
+   * and to `blob:` URLs of the console.
+   */
   openPage(options?: BrowserContextOptions): Promise<MonitoredPage & { unexpectedProblems(): string[] }>
   close(): Promise<void>
 }
 
 /**
  * Starts a deployment and a browser.
- * @param env settings of the deployment, besides those of its administrator
+ * @param env environment variables of the deployment, besides those of its administrator
  * @param withWorker whether the deployment also runs jobs, such as deliveries and mails
  */
 export async function startConsoleFixture(
@@ -53,7 +56,7 @@ export async function signInAsAdministrator(page: Page, url: string): Promise<vo
   await page.keyboard.press('Enter')
 }
 
-/** If SCREENSHOTS is set, saves screenshots of a page in that folder: light, dark, and on a phone. */
+/** Saves screenshots of a page in light and dark and on a phone, if the environment variable SCREENSHOTS names a folder. */
 export async function saveScreenshots(page: Page, name: string): Promise<void> {
   const folder = process.env['SCREENSHOTS']
   if (!folder) return

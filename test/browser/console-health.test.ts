@@ -1,5 +1,6 @@
 /**
- * Health findings in the console (docs/contract.md#configuration-health): the list, and each finding at its setting.
+ * Health findings in the console (docs/contract.md#configuration-health): the list of findings, and findings at their
+ * settings.
  */
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import type { Page } from 'playwright-core'
@@ -35,7 +36,7 @@ const checklist = () => page.getByRole('list', { name: 'Findings' })
 const item = (code: string) => page.locator(`li[data-code="${code}"]`)
 const note = (code: string) => page.locator(`[role="note"][data-code="${code}"]`)
 
-/** Expects no accessibility violations and no horizontal scrolling on a phone; saves screenshots. */
+/** Expects no accessibility violations and that the page fits a phone, and saves screenshots. */
 async function expectAccessible(name: string): Promise<void> {
   expect(await accessibilityViolations(page)).toEqual([])
   await page.setViewportSize({ width: 390, height: 844 })
@@ -64,7 +65,7 @@ test('the overview of an issuer lists findings, errors first, each with its fix 
   await expectAccessible('health-overview')
 })
 
-test('a finding is shown with its fix at its setting; without a field, it is shown above the forms', async () => {
+test('a finding is shown with its fix at the field of its setting; if there is no field, it is shown above the forms', async () => {
   await item('MFA_USERS_WITHOUT_FACTOR')
     .getByRole('link', { name: /^Review/ })
     .click()

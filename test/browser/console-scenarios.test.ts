@@ -45,12 +45,12 @@ const dialog = (name: string) => page.getByRole('dialog', { name })
 
 const takeScreenshot = (name: string) => saveScreenshots(page, name)
 
-/** Moves the sign-in of this browser ten minutes into the past and signs in to the console with that session. */
+/** Makes the sign-in at the issuer ten minutes older, and signs in to the console again by single sign-on. */
 async function ageSignInByTenMinutes(): Promise<void> {
   const { prisma } = fixture.app.gatehouse.database
   await prisma.$executeRawUnsafe(`UPDATE idp_artifacts SET payload = jsonb_set(payload, '{loginTs}',
     to_jsonb((payload->>'loginTs')::bigint - 600)) WHERE kind = 'Session' AND payload ? 'loginTs'`)
-  // A password that is newer than the sign-in would require another sign-in by itself.
+  // A password that is newer than the sign-in would end the sign-in.
   await prisma.$executeRawUnsafe('UPDATE verifiers SET secret_set_at = secret_set_at - 3600000')
   await page.goto(at(`/sign-in?return_to=/console/accounts/${accountId}`))
   await heading('Acme')
@@ -95,10 +95,10 @@ test('creating a key requires a recent sign-in, which happens in a popup and kee
   expect(unexpected()).toEqual([])
 })
 
-/** An application with a common library: signs in, calls userinfo and refreshes its tokens. */
 const library = readFileSync(
   new URL('../../../node_modules/oidc-client-ts/dist/browser/oidc-client-ts.min.js', import.meta.url),
 )
+/** The page of an application with oidc-client-ts, which signs in, calls userinfo and refreshes its tokens. */
 const application = (settings: object) => `<!doctype html><link rel="icon" href="data:,"><h1>Notebook</h1>
 <button>Who am I?</button><p role="status"></p>
 <script src="/library.js"></script>
@@ -120,6 +120,7 @@ const application = (settings: object) => `<!doctype html><link rel="icon" href=
   })().catch((error) => { status.textContent = 'failed: ' + error.message })
 </script>`
 
+/** Serves the page of the application. `configure` sets the settings of oidc-client-ts. */
 async function startApplication(): Promise<{ origin: string; configure(settings: object): void; close(): void }> {
   let html = ''
   const server: Server = createServer((req, res) => {
@@ -253,7 +254,7 @@ test('an import starts with a dry run, can be continued after the page was left,
     [1203, 'auth0|keyed', 'unsupported_credential'],
   ])
 
-  // The second batch never arrives, and the user leaves the page.
+  // The server never gets the second batch, and the user leaves the page.
   let batches = 0
   await page.route('**/console/graphql', async (route) => {
     const isImportBatch = route.request().postData()?.includes('"dryRun":false')

@@ -39,7 +39,7 @@ const waitForText = (text: string) => page.getByText(text).first().waitFor()
 
 const violations: string[] = []
 
-/** Collects accessibility violations, and horizontal scrolling on a phone; the last test checks them. */
+/** Collects accessibility violations, and pages that do not fit a phone. The last test expects that there are none. */
 async function expectAccessible(name: string): Promise<void> {
   violations.push(...(await accessibilityViolations(page)).map((text) => `${name}: ${text}`))
   await page.setViewportSize({ width: 390, height: 844 })
@@ -48,7 +48,7 @@ async function expectAccessible(name: string): Promise<void> {
   await page.setViewportSize({ width: 1280, height: 860 })
 }
 
-/** Closes the dialog that shows secrets, and expects that the page no longer contains them. @returns the secrets */
+/** Reads the secrets in a dialog, closes the dialog, and expects that the page no longer contains the last secret. */
 async function secretsOf(title: string): Promise<string[]> {
   const dialog = page.getByRole('dialog', { name: title, exact: true })
   await dialog.waitFor()
@@ -281,7 +281,7 @@ test('the note editor suggests users, HTML is shown as text, and the page of a m
   await text.pressSequentially('**Ask** @grace')
   await page.getByRole('option', { name: /Grace Hopper/ }).waitFor()
   await expectAccessible('note being written')
-  // The next text is inserted right after Enter, as by a fast typist.
+  // The script inserts the next text immediately after Enter, before the page can react, as a fast user does.
   await page.evaluate(`
     document.activeElement.dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter', bubbles: true, cancelable: true }))
     document.execCommand('insertText', false, 'about')`)
@@ -387,7 +387,7 @@ test('the organizations of a user are paged', async () => {
   await expectAccessible('organizations of a user')
 })
 
-test('an administrator with read scopes for organizations and approvals sees nothing else', async () => {
+test('an administrator with read scopes for organizations and approvals sees only their pages, without actions', async () => {
   const { operator } = fixture.app
   const [system] = expectStatus(await operator.get('/v1/accounts'), 200).data.slice(-1)
   const [own] = expectStatus(await operator.get(`/v1/accounts/${system.id}/issuers`), 200).data
@@ -409,7 +409,7 @@ test('an administrator with read scopes for organizations and approvals sees not
   await readerPage.getByLabel('Password').fill(ADMIN.password)
   await readerPage.keyboard.press('Enter')
   await readerPage.getByRole('table', { name: 'Members' }).getByText('Rear Admiral').waitFor()
-  // The name is hidden without permission to read users.
+  // The reader has no permission to read users, so the name of the member is hidden.
   expect(await readerPage.getByText('Grace Hopper').count()).toBe(0)
   const tabs = await readerPage
     .getByRole('navigation', { name: /^Sections of/ })

@@ -39,12 +39,12 @@ const heading = (name: string) => page.getByRole('heading', { level: 1, name }).
 
 const violations: string[] = []
 
-/** Collects accessibility violations; the last test expects none. */
+/** Collects accessibility violations. The last test expects that there are none. */
 async function expectAccessible(): Promise<void> {
   violations.push(...(await accessibilityViolations(page)))
 }
 
-/** Expects no horizontal scrolling on a phone. */
+/** Expects that the page fits a phone, without horizontal scrolling. */
 async function expectFitsPhone(): Promise<void> {
   await page.setViewportSize({ width: 390, height: 844 })
   expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true)
@@ -93,7 +93,7 @@ test('an issuer can be created, and its settings saved', async () => {
   await page.getByText(/must be an origin such as/).waitFor()
   await expectAccessible()
 
-  // Rules for the redirect URIs of clients.
+  // Saves the rules for the redirect URIs of clients.
   await page.reload()
   const form = page.locator('form', { has: page.getByLabel('Allow loopback redirect URIs') })
   await form.getByLabel('Allow loopback redirect URIs').uncheck()
@@ -106,7 +106,7 @@ test('an issuer can be created, and its settings saved', async () => {
   const rulesNow = async () =>
     expectStatus(await fixture.app.operator.get(`/v1${issuerPath}`), 200).data.settings.security.redirect_uri_rules
   expect(await rulesNow()).toEqual({ allow_loopback: false, allowed_hosts: ['*.example.com'] })
-  // An empty list allows any host again.
+  // An empty list of allowed hosts allows any host again.
   await form.getByRole('combobox', { name: /^Allowed hosts/ }).focus()
   await page.keyboard.press('Backspace')
   await form.getByLabel('Allow loopback redirect URIs').check()
@@ -155,7 +155,7 @@ test('creating a server app shows its secret once and its id in the snippet; the
   await rotated.getByRole('button', { name: "I've saved it" }).click()
 })
 
-test('after concurrent edits, the second user sees both versions and chooses one', async () => {
+test('after a conflict, the second user sees both versions and chooses one', async () => {
   await page
     .getByRole('navigation', { name: 'Sections of Back office' })
     .getByRole('link', { name: 'Settings' })
@@ -334,7 +334,7 @@ test('a console session that was deleted redirects to the sign-in and back to th
   await page.getByRole('table', { name: 'Clients' }).waitFor()
   await fixture.app.gatehouse.database.prisma.consoleSession.deleteMany()
   await page.getByRole('link', { name: 'Users' }).first().click()
-  // The session at the issuer still exists, so it does not ask for credentials.
+  // The browser session at the issuer still exists, so the issuer does not ask for credentials.
   await page.getByRole('table', { name: 'Users' }).waitFor()
   expect(new URL(page.url()).pathname).toBe(`/console${issuerPath}/users`)
   const otherProblems = unexpected().filter(

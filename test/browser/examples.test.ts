@@ -1,4 +1,4 @@
-/** The examples with web pages, each started with its command, in Chromium. */
+/** The examples that have web pages, in Chromium. Each example is started with its documented command. */
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import type { Browser, Page } from 'playwright-core'
 import { createExampleRunner, type ExampleRunner } from '../setup/examples.js'
@@ -26,7 +26,7 @@ async function signIn(page: Page): Promise<void> {
   await page.keyboard.press('Enter')
 }
 
-/** Runs an example, opens its page, and expects requests to the example and to Gatehouse only. */
+/** Runs an example, opens its page, runs `check`, and expects only requests to the example and to Gatehouse. */
 async function visit(name: string, check: (page: Page, home: string) => Promise<void>): Promise<void> {
   const [port] = await freePorts(1)
   const example = runner.run(name, port)

@@ -1,4 +1,4 @@
-/** The first run in Chromium: setup link, first issuer and application, and a tried sign-in with its tokens. */
+/** The first run in Chromium: the setup link, the first issuer and application, and a test sign-in with its tokens. */
 import { mkdirSync } from 'node:fs'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import type { Browser, Page } from 'playwright-core'
@@ -20,7 +20,7 @@ let page: Page
 let unexpectedProblems: () => string[]
 const violations: string[] = []
 
-/** Starts a deployment without an administrator, on host names: passkeys do not work with IP addresses. */
+/** Starts a deployment without an administrator at `localhost`, because passkeys do not work with IP addresses. */
 async function startUnconfigured(): Promise<UnconfiguredDeployment> {
   const [port, idpPort] = await freePorts(2)
   const [baseUrl, idpUrl] = [`http://localhost:${port}`, `http://localhost:${idpPort}`]
@@ -33,7 +33,7 @@ async function startUnconfigured(): Promise<UnconfiguredDeployment> {
 async function open({ baseUrl, idpUrl }: UnconfiguredDeployment) {
   const monitored = await openMonitoredPage(browser, baseUrl, { viewport: { width: 1280, height: 900 } })
   monitored.page.setDefaultTimeout(15_000)
-  // Chromium logs the 400 for a weak password, which one test expects.
+  // Chromium logs the status 400 of the form with a weak password, which one test submits.
   const expectedPrefixes = [
     `requested ${idpUrl}/`,
     `requested blob:${baseUrl}/`,
@@ -47,7 +47,7 @@ async function open({ baseUrl, idpUrl }: UnconfiguredDeployment) {
   }
 }
 
-/** Collects accessibility violations, and horizontal scrolling on a phone; saves screenshots. */
+/** Collects accessibility violations, and pages that do not fit a phone, and saves screenshots. */
 async function expectAccessible(name: string): Promise<void> {
   violations.push(...(await accessibilityViolations(page)).map((text) => `${name}: ${text}`))
   for (const colorScheme of ['dark', 'light'] as const) {
@@ -61,7 +61,7 @@ async function expectAccessible(name: string): Promise<void> {
   await page.setViewportSize({ width: 1280, height: 900 })
 }
 
-/** Saves a screenshot if SCREENSHOTS is set. */
+/** Saves a screenshot if the environment variable SCREENSHOTS names a folder. */
 async function takeScreenshot(name: string): Promise<void> {
   const folder = process.env['SCREENSHOTS']
   if (!folder) return
@@ -97,7 +97,7 @@ test('the setup link creates the administrator and signs them in to the console'
   expect(unexpectedProblems()).toEqual([])
 })
 
-test('the first issuer and application are created, and a tried sign-in shows its decoded tokens', async () => {
+test('the first issuer and application are created, and a test sign-in shows the decoded tokens', async () => {
   await page.goto(`${fixture.baseUrl}/console`)
   await heading('Your first issuer')
   await expectAccessible('issuer')
@@ -198,7 +198,7 @@ test('a passkey instead of a password creates the administrator and signs in at 
         automaticPresenceSimulation: true,
       },
     })
-    // Disables passkey autofill, so that no passkey is used before the button is pressed.
+    // Disables passkey autofill. The virtual authenticator would respond to it before the test clicks the button.
     await opened.page.addInitScript('PublicKeyCredential.isConditionalMediationAvailable = async () => false')
     await opened.page.goto(other.app.setupLink!)
     await opened.page.getByLabel('Email').fill('grace@example.com')
@@ -215,6 +215,6 @@ test('a passkey instead of a password creates the administrator and signs in at 
   }
 })
 
-test('no page had accessibility violations, and all fit a phone', () => {
+test('no page had accessibility violations, and every page fits a phone', () => {
   expect(violations).toEqual([])
 })

@@ -2,27 +2,31 @@ import chromium from '@sparticuz/chromium'
 import { type Browser, type BrowserContextOptions, type Page, chromium as playwright } from 'playwright-core'
 
 /**
- * Launches Chromium with its default security. The package's own arguments would disable web security and site
- * isolation, which these tests check.
+ * Launches Chromium with its default security. The default arguments of the package @sparticuz/chromium would disable
+ * web security and site isolation, on which these tests depend.
  */
 export async function launchBrowser(): Promise<Browser> {
   return playwright.launch({
     executablePath: await chromium.executablePath(),
-    // --no-sandbox: Chromium's sandbox does not start as root, and in containers the tests run as root.
+    // In containers the tests run as root, and the sandbox of Chromium does not start as root.
     args: ['--no-sandbox', '--disable-background-networking', '--disable-component-update', '--disable-gpu'],
     headless: true,
   })
 }
 
-/** A page, and the problems it had: console errors, exceptions, policy violations and requests to other hosts. */
+/** A page whose problems and requests are recorded. */
 export interface MonitoredPage {
   page: Page
+  /** Console errors and warnings, exceptions, violations of the CSP, and requests to other origins. */
   problems: string[]
   /** The URL of every request of the page and its workers. */
   requests: string[]
 }
 
-/** Opens a page that is monitored from its first request. @param origin the only origin that it may send requests to */
+/**
+ * Opens a page in a new browser context and records its problems and requests.
+ * @param origin requests to other origins are problems
+ */
 export async function openMonitoredPage(
   browser: Browser,
   origin: string,
@@ -32,7 +36,7 @@ export async function openMonitoredPage(
   const page = await context.newPage()
   const problems: string[] = []
   const requests: string[] = []
-  // Listens on the context, which also reports requests of workers.
+  // The events of the context, unlike those of the page, include requests of workers.
   context.on('request', (request) => {
     requests.push(request.url())
     if (new URL(request.url()).origin !== origin) problems.push(`requested ${request.url()}`)

@@ -22,7 +22,7 @@ const challenge = {
 }
 
 beforeAll(async () => {
-  // A WebAuthn relying party must be a host name, not an IP address.
+  // A WebAuthn relying party id must be a host name, not an IP address.
   const [idpPort] = await freePorts(1)
   const idpUrl = `http://localhost:${idpPort}`
   app = { ...(await startApp({ env: { IDP_PORT: String(idpPort), IDP_URL: idpUrl } })), idpUrl }
@@ -52,7 +52,10 @@ async function createIssuer(methods: string[], security: object = {}): Promise<I
   return { realm, client: await realm.createClient({ application_type: 'spa', ...callbacks }) }
 }
 
-/** Opens a monitored page with a virtual authenticator that always verifies the user. */
+/**
+ * Opens a monitored page with a virtual authenticator that always verifies the user. `unexpected` returns the problems
+ * of the page, except expected requests.
+ */
 async function openWithAuthenticator({ realm }: IssuerSetup, options: BrowserContextOptions = {}) {
   const monitored = await openMonitoredPage(browser, new URL(realm.url).origin, options)
   const cdp = await monitored.page.context().newCDPSession(monitored.page)
@@ -99,7 +102,7 @@ test('a passkey is created where MFA is required, then used as second factor, th
   const at = await createIssuer(['passkey', 'backup_codes'], { mfa_required: true })
   const person = await createTestUser(at.realm)
   const { page, cdp, authenticatorId, unexpected } = await openWithAuthenticator(at)
-  // Disables passkey autofill, so that no passkey is used before the button is pressed.
+  // Disables passkey autofill. The virtual authenticator would respond to it before the test clicks the button.
   await page.addInitScript('PublicKeyCredential.isConditionalMediationAvailable = async () => false')
 
   await open(page, at)
@@ -130,7 +133,8 @@ test('passkey autofill in the username field signs the user in', async () => {
   const person = await createTestUser(at.realm)
   const { page, cdp, authenticatorId, unexpected } = await openWithAuthenticator(at)
   const I = at.realm.tenant.I
-  // An application registers the passkey with options of the Core API, on a page of this origin.
+  // Registers a passkey with options from the Core API. The script runs on a document of the issuer, because the browser
+  // creates a passkey only for the origin of the page.
   const path = `${I}/users/${person.id}/verifiers`
   const { data } = expectStatus(await at.realm.tenant.owner.post(`${path}/passkey-challenge`), 201)
   await page.goto(`${at.realm.url}/.well-known/openid-configuration`)
@@ -149,7 +153,7 @@ test('passkey autofill in the username field signs the user in', async () => {
   )
   expect(await credentials(cdp, authenticatorId)).toHaveLength(1)
 
-  // The virtual authenticator answers the autofill request of the page without user interaction.
+  // The virtual authenticator responds to the autofill request of the page without user interaction.
   await open(page, at)
   expect(await exchangeForClaims(page, at)).toMatchObject({ sub: person.id, amr: ['hwk', 'mfa'] })
   expect(unexpected()).toEqual([])
@@ -229,7 +233,7 @@ test.each([
     await page.getByRole('button', { name: "I've saved them" }).click()
     expect(await exchangeForClaims(page, at)).toMatchObject({ amr: ['pwd', 'otp', 'mfa'] })
 
-    // Backup codes are shown once.
+    // Signs in with one of the backup codes.
     await open(page, at, { prompt: 'login' })
     await typePassword(page, person.username)
     await page.getByRole('heading', { name: 'One more step' }).waitFor()

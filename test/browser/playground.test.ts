@@ -1,4 +1,4 @@
-/** The GraphQL playground in Chromium, with its content security policy. */
+/** The GraphQL playground in Chromium, which enforces its Content Security Policy (CSP). */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import type { Browser, Page } from 'playwright-core'
 import { createAccount, expectStatus } from '../setup/actors.js'
@@ -29,7 +29,7 @@ afterAll(async () => {
 async function open(options = {}): Promise<MonitoredPage> {
   const monitored = await openMonitoredPage(browser, app.baseUrl, options)
   await monitored.page.goto(`${app.baseUrl}/playground`)
-  // The editors load after the page and accept input once they have rendered lines.
+  // The editors load after the page, and accept input when they have rendered their lines.
   await monitored.page.locator('[aria-label="Operation Editor"] .view-line').first().waitFor()
   return monitored
 }
@@ -40,13 +40,14 @@ async function signIn(page: Page): Promise<void> {
   await page.getByRole('status').getByText(accountId).waitFor()
 }
 
-/** GraphiQL exposes the Monaco editor as a global. */
+/** A script expression for the models of the editors. GraphiQL exposes the Monaco editor as `__MONACO`. */
 const models = 'globalThis.__MONACO.editor.getModels()'
 
 /**
- * Waits until the text of an editor satisfies a condition, and returns it. The DOM contains only its visible lines, so
- * the text is read from the model. The loop is outside the page, because waitForFunction needs eval, which the policy
- * forbids.
+ * Waits until the text of an editor satisfies a condition, and returns the text. The text is read from the model of the
+ * editor, because the DOM contains only the visible lines. The loop runs outside the page, because `waitForFunction`
+ * needs eval, which the CSP forbids.
+ * @param file the last part of the path of the model, such as `operation.graphql`
  */
 async function textOf(page: Page, file: string, condition: (text: string) => boolean): Promise<string> {
   const texts = `${models}.map((model) => [model.uri.path, model.getValue()])`
@@ -66,7 +67,7 @@ const example = (page: Page, title: string) =>
 describe('with an API key', () => {
   test('examples run by keyboard, with ids from earlier responses', async () => {
     const { page, problems, requests } = await open()
-    // The credential field is the first tab stop.
+    // The Tab key first moves the focus to the credential field.
     await page.keyboard.press('Tab')
     expect(await page.evaluate('document.activeElement.id')).toBe('credential')
     await page.keyboard.type(key)
@@ -115,9 +116,9 @@ describe('with an API key', () => {
     await editor.locator('.monaco-editor').click()
     await page.keyboard.press('Control+A')
     await page.keyboard.type('{ me { nonsense id } }', { delay: 5 })
-    // The worker validates against the schema.
+    // A web worker validates the document against the schema.
     await editor.locator('.squiggly-error').first().waitFor()
-    // Set by script, because the editor closes typed brackets.
+    // A script sets the text, because the editor would add closing brackets to typed text.
     await page.evaluate(
       `${models}.find((model) => model.uri.path.endsWith('operation.graphql')).setValue('{ me { id } }')`,
     )
@@ -133,7 +134,7 @@ describe('with an API key', () => {
     await example(page, 'Set a password').click()
     await page.getByRole('button', { name: 'Execute query' }).click()
     await response(page)
-    // GraphiQL stores its state after half a second.
+    // GraphiQL would store its state after half a second.
     await page.waitForTimeout(800)
     const stored = await page.evaluate(
       'JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie, location.href])',
@@ -200,7 +201,7 @@ describe('without a valid credential', () => {
     await page.getByRole('button', { name: 'Use', exact: true }).click()
     await page.getByRole('status').getByText('Not accepted').waitFor()
     expect(await page.getByLabel('Credential').inputValue()).toBe(`${key}x`)
-    // Chromium reports only the 401 itself.
+    // The only problem is that Chromium reports the response with status 401.
     expect(problems).toEqual([expect.stringContaining('401')])
     await signIn(page)
     await page.context().close()

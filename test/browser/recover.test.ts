@@ -1,4 +1,4 @@
-/** An administrator without an authenticator app regains access with a recovery link, in Chromium. */
+/** An administrator who has lost the authenticator app regains access with a recovery link, in Chromium. */
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import type { Browser } from 'playwright-core'
 import { systemContext } from '../../src/platform/jobs/periodic-jobs.js'
@@ -22,7 +22,7 @@ afterAll(async () => {
   await app?.close()
 })
 
-test('the recovery link sets a new password and authenticator app and leads to the console', async () => {
+test('with the recovery link, an administrator sets a new password and authenticator app, and is signed in to the console', async () => {
   const row = await app.gatehouse.database.prisma.deployment.findUniqueOrThrow({ where: { name: 'console' } })
   const { account_id: accountId, issuer_id: issuerId } = row.value as { account_id: string; issuer_id: string }
   const A = `/v1/accounts/${accountId}`
@@ -51,6 +51,6 @@ test('the recovery link sets a new password and authenticator app and leads to t
   await page.locator('#code').press('Enter')
   await page.getByRole('button', { name: "I've saved them" }).click()
   await page.waitForURL(`${app.baseUrl}/console`)
-  // The flow uses two origins, so requests to another origin are expected; policy violations are not.
+  // The console and the issuer have different origins, so requests to another origin are expected. Other problems are not.
   expect(problems.filter((problem) => !problem.startsWith('requested '))).toEqual([])
 }, 60_000)

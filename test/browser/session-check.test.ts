@@ -22,7 +22,7 @@ const library = readFileSync(
   new URL('../../../node_modules/oidc-client-ts/dist/browser/oidc-client-ts.min.js', import.meta.url),
 )
 
-/** The page of the application, which uses only the library. */
+/** The page of an application with oidc-client-ts, which writes the events of the library into the page. */
 const page = (settings: object) => `<!doctype html><link rel="icon" href="data:,"><h1>Notebook</h1>
 <p id="user"></p><p id="events"></p>
 <script src="/library.js"></script>
@@ -80,7 +80,7 @@ afterAll(async () => {
   await new Promise((done) => application.close(done))
 })
 
-/** Creates a user and signs them in; the page of the application stays open and monitors the session. */
+/** Creates a user and signs the user in at the application, whose page then monitors the session. */
 async function openMonitoredSession(username: string) {
   const userId = await realm.createUser(username)
   const monitored = await openMonitoredPage(browser, origin, {})
@@ -91,7 +91,7 @@ async function openMonitoredSession(username: string) {
   await page.keyboard.press('Enter')
   await page.waitForFunction("document.getElementById('user')?.textContent !== ''")
   expect(await page.locator('#user').textContent()).toBe(`${userId};monitored;`)
-  // The iframe has been loaded.
+  // The request of the iframe shows that the iframe has been loaded.
   await page.waitForResponse((response) => response.url() === `${realm.url}/check-session`)
   expect(await logTextOf(page)).toBe('')
   return { ...monitored, userId }

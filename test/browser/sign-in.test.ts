@@ -49,7 +49,7 @@ test.each([
   const { page, problems, requests } = await openMonitoredPage(browser, new URL(realm.url).origin, options)
   await page.goto(realm.authorizeUrl(client, { ...challenge, redirect_uri: callback }))
 
-  // Uses only the keyboard and labels.
+  // The test uses only the keyboard and the labels of the fields.
   await page.getByLabel('Username or email').fill('ada@example.com')
   await page.keyboard.press('Tab')
   await page.keyboard.type('not the password')
@@ -63,7 +63,7 @@ test.each([
   expect(box.x).toBeGreaterThanOrEqual(0)
   expect(box.x + box.width).toBeLessThanOrEqual(options.viewport.width)
 
-  // The focus is on the password field.
+  // After the error, the focus is on the password field.
   await page.keyboard.type(PASSWORD)
   await page.keyboard.press('Enter')
   await page.getByRole('heading', { name: 'Notebook' }).waitFor()
@@ -83,7 +83,7 @@ test.each([
   await page.getByRole('heading', { name: 'Notebook' }).waitFor()
   expect((await realm.refresh(client, tokens.body.refresh_token)).body.error).toBe('invalid_grant')
 
-  // Requests to the application are expected, and a data: URL is no network request.
+  // Requests to the application are expected. A request of a data: URL is no network request.
   const expected = ['requested data:', `requested ${callback}`]
   expect(problems.filter((problem) => !expected.some((prefix) => problem.startsWith(prefix)))).toEqual([])
   expect(requests.some((url) => url.startsWith(`${realm.url}/interaction/`))).toBe(true)
@@ -98,7 +98,7 @@ test('a logout form on another site signs the user out after confirmation, altho
   await page.keyboard.press('Enter')
   await page.getByRole('heading', { name: 'Notebook' }).waitFor()
 
-  // The same server, but another site for the browser.
+  // For the browser, localhost is another site than 127.0.0.1, although it is the same server.
   await page.goto(callback.replace('127.0.0.1', 'localhost'))
   await page.setContent(`<form method="post" action="${realm.url}/logout">
     <input name="client_id" value="${client.id}"><input name="post_logout_redirect_uri" value="${callback}">

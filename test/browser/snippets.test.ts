@@ -1,4 +1,4 @@
-/** Runs the code snippets that the console shows: each must get tokens. */
+/** Runs the code snippets that the console shows for a client. Each snippet must get tokens. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -34,7 +34,7 @@ beforeAll(async () => {
   admin = (await fixture.openPage()).page
   await signInAsAdministrator(admin, `${fixture.app.baseUrl}/console/accounts/${tenant.accountId}`)
   await admin.getByRole('heading', { level: 1 }).first().waitFor()
-  // The libraries that the snippets install.
+  // The snippets find the libraries that they tell users to install in `node_modules` of this folder.
   folder = mkdtempSync(join(tmpdir(), 'gatehouse-snippets-'))
   symlinkSync(join(packageRoot, 'node_modules'), join(folder, 'node_modules'))
 }, 60_000)
@@ -44,7 +44,12 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-/** Creates a client in the console. @returns its code blocks by title, and its secret */
+/**
+ * Creates a client in the console.
+ * @param kind the name of the application type in the dialog
+ * @param callback the redirect URI, if any
+ * @returns the code blocks on the page by title, and the secret, which is empty for a public client
+ */
 async function createClient(
   kind: string,
   callback?: string,
@@ -79,7 +84,7 @@ async function blocksOf(): Promise<Record<string, string>> {
   return Object.fromEntries(texts)
 }
 
-/** Runs a snippet in the folder with the libraries. */
+/** Runs a snippet in the folder with the libraries: a `.sh` file with sh, other files with Node.js. */
 function run(file: string, text: string, env: Record<string, string> = {}) {
   writeFileSync(join(folder, file), text)
   const environment = { PATH: process.env['PATH'] ?? '', ...env }
@@ -104,7 +109,7 @@ function run(file: string, text: string, env: Record<string, string> = {}) {
   return { ended, printed, output: () => output }
 }
 
-/** Opens a URL of an application in a new browser and signs in on the page that it redirects to. */
+/** Opens a URL of an application in a new page, as soon as it responds, and signs in at the issuer. */
 async function visit(address: string): Promise<Page> {
   const { page } = await fixture.openPage()
   for (let attempt = 0; attempt < 100; attempt++) {
@@ -131,7 +136,7 @@ test('single-page app', async () => {
     '/jwt-decode.js': 'jwt-decode/build/esm/index.js',
   }
   const imports = '{"imports":{"oidc-client-ts":"/oidc-client-ts.js","jwt-decode":"/jwt-decode.js"}}'
-  // Replaces a bundler.
+  // The import map replaces a bundler.
   const page = `<!doctype html><script type="importmap">${imports}</script><script type="module" src="/auth.js"></script>`
   const server = createServer((request, response) => {
     const path = request.url!.split('?')[0] as keyof typeof modules

@@ -1,4 +1,4 @@
-/** Sign-in through external providers, in Chromium, whose cookie rules the redirects depend on. */
+/** Sign-in with upstream providers on another site, in Chromium, which applies the SameSite rules of cookies. */
 import { createHash, randomBytes } from 'node:crypto'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -43,7 +43,7 @@ afterAll(async () => {
 
 const start = () => fixture.realm.authorizeUrl(fixture.client, { ...challenge, redirect_uri: callback })
 
-/** Exchanges the code of a callback URL. @returns the status of the token response */
+/** Exchanges the code in a redirect URI. @returns the status of the token response */
 async function exchangeStatus(url: string): Promise<number> {
   const code = new URL(url).searchParams.get('code')!
   const response = await fixture.realm.exchangeCode(fixture.client, {
@@ -56,7 +56,7 @@ async function exchangeStatus(url: string): Promise<number> {
 
 test('a sign-in at an oidc-provider on another site', async () => {
   const [port] = await freePorts(1)
-  // For browsers, localhost and 127.0.0.1 are different sites.
+  // For a browser, localhost and 127.0.0.1 are different sites.
   const url = `http://localhost:${port}`
   const method = await fixture.addOidcMethod(url, { name: 'Stock' })
   const provider = new Provider(url, {
@@ -99,7 +99,7 @@ test('a cross-site form_post response (as from Apple) has no cookies, and the si
   const signer = new FakeOidc()
   const codes = new AuthorizationCodes()
   let method: Method | undefined
-  // Apple's protocol, except for its client secret, which other tests cover.
+  // The protocol of Apple, except for its client secret, which upstream-kinds.test.ts tests.
   const site = new FakeServer({
     ...signer.paths,
     '/authorize': (request) => {

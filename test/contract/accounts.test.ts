@@ -26,22 +26,22 @@ test('GET /v1/accounts lists the accounts that the caller can access', async () 
 })
 
 test('a 200 response with one resource is {data} with a strong ETag of updated_at', async () => {
-  const answer = await tenant.owner.get(tenant.A)
-  expect(answer.status).toBe(200)
-  expect(Object.keys(answer.body)).toEqual(['data'])
-  expect(answer.headers.get('etag')).toBe(`"${answer.body.data.updated_at}"`)
-  expect(answer.body.data).toMatchObject({ id: tenant.accountId, name: 'Acme', billing_mode: 'ungated', domains: [] })
+  const response = await tenant.owner.get(tenant.A)
+  expect(response.status).toBe(200)
+  expect(Object.keys(response.body)).toEqual(['data'])
+  expect(response.headers.get('etag')).toBe(`"${response.body.data.updated_at}"`)
+  expect(response.body.data).toMatchObject({ id: tenant.accountId, name: 'Acme', billing_mode: 'ungated', domains: [] })
 })
 
 test('a request without a credential is 401 with both challenges', async () => {
-  const answer = await createApiClient(app.baseUrl).get(tenant.A)
-  expect(answer.status).toBe(401)
-  expect(answer.body).toMatchObject({ error: 'unauthorized', request_id: expect.stringMatching(/^req_/) })
-  expect(answer.headers.get('www-authenticate')).toContain('Basic realm="gatehouse"')
-  expect(answer.headers.get('www-authenticate')).toContain('resource_metadata=')
+  const response = await createApiClient(app.baseUrl).get(tenant.A)
+  expect(response.status).toBe(401)
+  expect(response.body).toMatchObject({ error: 'unauthorized', request_id: expect.stringMatching(/^req_/) })
+  expect(response.headers.get('www-authenticate')).toContain('Basic realm="gatehouse"')
+  expect(response.headers.get('www-authenticate')).toContain('resource_metadata=')
 })
 
-/** Creates a user of the console issuer. */
+/** Creates a user of the console issuer and returns the id. */
 async function consoleUser(name: string): Promise<string> {
   const { data } = expectStatus(await app.operator.get('/v1/accounts'), 200)
   const system = data.find((account: AnyJson) => account.name === 'System').id
@@ -62,7 +62,7 @@ test('PATCH changes name, description, logo_url, metadata and the owner; billing
   }
   const { data } = expectStatus(await tenant.owner.patch(tenant.A, body), 200)
   expect(data).toMatchObject({ ...body, billing_mode: 'ungated' })
-  // The metadata of an account is replaced, not merged (docs/contract.md#common-field-rules).
+  // PATCH replaces the metadata of an account and does not merge it (docs/contract.md#common-field-rules).
   expect(
     expectStatus(await tenant.owner.patch(tenant.A, { metadata: { c: null }, name: null }), 200).data,
   ).toMatchObject({
@@ -93,8 +93,8 @@ test('the owner must be an active user of the console issuer', async () => {
   const [issuer] = expectStatus(await app.operator.get(`${system}/issuers`), 200).data
   expectStatus(await app.operator.patch(`${system}/issuers/${issuer.id}/users/${gone}`, { status: 'suspended' }), 200)
   for (const owner_user_id of [own.id, gone, `usr_${'0'.repeat(26)}`, '', 'x']) {
-    const answer = await tenant.owner.patch(tenant.A, { owner_user_id })
-    expect({ owner_user_id, status: answer.status, field: answer.body.details?.[0].field }).toEqual({
+    const response = await tenant.owner.patch(tenant.A, { owner_user_id })
+    expect({ owner_user_id, status: response.status, field: response.body.details?.[0].field }).toEqual({
       owner_user_id,
       status: 400,
       field: 'owner_user_id',
@@ -103,7 +103,7 @@ test('the owner must be an active user of the console issuer', async () => {
 })
 
 describe('domains of an account: PATCH replaces the set', () => {
-  const hosts = (answer: { body: AnyJson }) => answer.body.data.domains.map(({ host }: AnyJson) => host).sort()
+  const hosts = (response: { body: AnyJson }) => response.body.data.domains.map(({ host }: AnyJson) => host).sort()
   const set = (...list: string[]) => tenant.owner.patch(tenant.A, { domains: list.map((host) => ({ host })) })
 
   test('new hosts start unverified, missing ones are removed, remaining ones keep their token', async () => {
@@ -159,8 +159,8 @@ describe('domains of an account: PATCH replaces the set', () => {
       'a.example\\x',
       '0x7f.1',
     ]) {
-      const answer = await set('new.acme.example', host)
-      expect({ host, status: answer.status, field: answer.body.details?.[0].field }).toEqual({
+      const response = await set('new.acme.example', host)
+      expect({ host, status: response.status, field: response.body.details?.[0].field }).toEqual({
         host,
         status: 400,
         field: 'domains[1].host',
@@ -193,10 +193,10 @@ describe('domains of an account: PATCH replaces the set', () => {
       where: { host: 'shared.example' },
       data: { verified: true },
     })
-    const answer = await set('mine.example', 'shared.example')
-    expect({ status: answer.status, error: answer.body.error }).toEqual({ status: 409, error: 'conflict' })
+    const response = await set('mine.example', 'shared.example')
+    expect({ status: response.status, error: response.body.error }).toEqual({ status: 409, error: 'conflict' })
     expect(hosts(await tenant.owner.get(tenant.A))).toEqual([])
-    expect(answer.text).not.toContain(other.accountId)
+    expect(response.text).not.toContain(other.accountId)
   })
 })
 

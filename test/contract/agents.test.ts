@@ -28,7 +28,7 @@ const wallet = (digit = 'a', more: object = {}) => ({
   network: 'eip155:8453',
   ...more,
 })
-const errorFieldsOf = (answer: AnyJson) => answer.body.details?.map(({ field }: AnyJson) => field)
+const errorFieldsOf = (response: AnyJson) => response.body.details?.map(({ field }: AnyJson) => field)
 
 describe('agents', () => {
   test('POST creates an agent with all documented fields', async () => {
@@ -41,9 +41,9 @@ describe('agents', () => {
       scopes: ['orders:read'],
       metadata: { team: 'x' },
     }
-    const answer = await tenant.owner.post(agents, given)
-    expect(answer.status).toBe(201)
-    expect(answer.body.data).toEqual({
+    const response = await tenant.owner.post(agents, given)
+    expect(response.status).toBe(201)
+    expect(response.body.data).toEqual({
       ...given,
       id: expect.stringMatching(/^agt_[0-9a-z]{26}$/),
       account_id: tenant.accountId,
@@ -52,9 +52,9 @@ describe('agents', () => {
       status_reason: null,
       verifiers: [],
       created_at: expect.any(Number),
-      updated_at: answer.body.data.created_at,
+      updated_at: response.body.data.created_at,
     })
-    expect(expectStatus(await tenant.owner.get(`${agents}/${answer.body.data.id}`), 200)).toEqual(answer.body)
+    expect(expectStatus(await tenant.owner.get(`${agents}/${response.body.data.id}`), 200)).toEqual(response.body)
   })
 
   test('name is required, the other fields may be omitted or null; unknown and read-only fields are 400', async () => {
@@ -77,20 +77,20 @@ describe('agents', () => {
   test('lists are newest first, paginate by cursor, and filter by status, model, provider (exact) and has_verifiers', async () => {
     const { I, owner } = await createTenant(app, 'Lister')
     const path = `${I}/agents`
-    const made: AnyJson[] = []
+    const created: AnyJson[] = []
     for (let i = 0; i < 5; i++) {
-      made.push(
+      created.push(
         expectStatus(
           await owner.post(path, { name: `a${i}`, model: `m${i % 2}`, provider: i < 3 ? 'One' : 'Two' }),
           201,
         ).data,
       )
     }
-    expectStatus(await owner.post(`${path}/${made[1].id}/verifiers`, { type: 'secret', name: null }), 201)
-    expectStatus(await owner.patch(`${path}/${made[2].id}`, { status: 'suspended', status_reason: 'r' }), 200)
-    expectStatus(await owner.patch(`${path}/${made[3].id}`, { status: 'blocked', status_reason: 'r' }), 200)
+    expectStatus(await owner.post(`${path}/${created[1].id}/verifiers`, { type: 'secret', name: null }), 201)
+    expectStatus(await owner.patch(`${path}/${created[2].id}`, { status: 'suspended', status_reason: 'r' }), 200)
+    expectStatus(await owner.patch(`${path}/${created[3].id}`, { status: 'blocked', status_reason: 'r' }), 200)
     const get = async (query: string) =>
-      ids(expectStatus(await owner.get(`${path}${query}`), 200)).map((id) => made.findIndex((a) => a.id === id))
+      ids(expectStatus(await owner.get(`${path}${query}`), 200)).map((id) => created.findIndex((a) => a.id === id))
     expect(await get('')).toEqual([4, 3, 2, 1, 0])
     expect(await get('?status=active')).toEqual([4, 1, 0])
     expect(await get('?status=suspended')).toEqual([2])
@@ -102,9 +102,9 @@ describe('agents', () => {
     expect(await get('?has_verifiers=true')).toEqual([1])
     expect(await get('?has_verifiers=false&provider=One')).toEqual([2, 0])
     const first = expectStatus(await owner.get(`${path}?limit=2`), 200)
-    expect(first).toMatchObject({ has_more: true, next_cursor: made[3].id })
+    expect(first).toMatchObject({ has_more: true, next_cursor: created[3].id })
     expect(await get(`?limit=2&cursor=${first.next_cursor}`)).toEqual([2, 1])
-    expect(expectStatus(await owner.get(`${path}?cursor=${made[1].id}`), 200)).toMatchObject({
+    expect(expectStatus(await owner.get(`${path}?cursor=${created[1].id}`), 200)).toMatchObject({
       has_more: false,
       next_cursor: null,
     })
@@ -165,13 +165,13 @@ describe('agents', () => {
     const path = `${agents}/${id}`
     expectStatus(await tenant.owner.post(`${path}/verifiers`, wallet()), 201)
     expectStatus(await tenant.owner.delete(path), 204)
-    for (const answer of [
+    for (const response of [
       await tenant.owner.get(path),
       await tenant.owner.delete(path),
       await tenant.owner.get(`${path}/verifiers`),
       await tenant.owner.post(`${path}/verifiers`, wallet()),
     ]) {
-      expect(answer.status).toBe(404)
+      expect(response.status).toBe(404)
     }
     const left = await app.gatehouse.database.prisma.agentVerifier.count({ where: { agentId: id } })
     expect(left).toBe(0)
@@ -195,10 +195,10 @@ describe('verifiers of agents', () => {
   test('a wallet verifier shows address and network; the agent lists the types of its verifiers', async () => {
     const { id } = await create()
     const path = `${agents}/${id}`
-    const made = await tenant.owner.post(`${path}/verifiers`, wallet('b', { name: 'Hot' }))
-    expect(made.status).toBe(201)
-    expect(made.headers.get('etag')).toBe(`"${made.body.data.updated_at}"`)
-    expect(made.body.data).toEqual({
+    const response = await tenant.owner.post(`${path}/verifiers`, wallet('b', { name: 'Hot' }))
+    expect(response.status).toBe(201)
+    expect(response.headers.get('etag')).toBe(`"${response.body.data.updated_at}"`)
+    expect(response.body.data).toEqual({
       id: expect.stringMatching(/^vrf_/),
       agent_id: id,
       type: 'wallet',
@@ -215,9 +215,9 @@ describe('verifiers of agents', () => {
     expect(expectStatus(await tenant.owner.get(path), 200).data.verifiers).toEqual(['secret', 'wallet'])
     const page = await list()
     expect(page.data.find((agent: AnyJson) => agent.id === id).verifiers).toEqual(['secret', 'wallet'])
-    expectStatus(await tenant.owner.delete(`${path}/verifiers/${made.body.data.id}`), 204)
+    expectStatus(await tenant.owner.delete(`${path}/verifiers/${response.body.data.id}`), 204)
     expect(expectStatus(await tenant.owner.get(path), 200).data.verifiers).toEqual(['secret'])
-    expect((await tenant.owner.delete(`${path}/verifiers/${made.body.data.id}`)).status).toBe(404)
+    expect((await tenant.owner.delete(`${path}/verifiers/${response.body.data.id}`)).status).toBe(404)
   })
 
   test('a change of the verifier types is a new version of the agent', async () => {
@@ -304,9 +304,9 @@ describe('verifiers of agents', () => {
     const headers = { 'idempotency-key': `agent-${id}` }
     const secrets = []
     for (let i = 0; i < 2; i++) {
-      const answer = await tenant.owner.post(path, { type: 'secret', name: null }, headers)
-      expect([answer.status, answer.headers.get('idempotent-replayed')]).toEqual([201, null])
-      secrets.push(answer.body.data.secret)
+      const response = await tenant.owner.post(path, { type: 'secret', name: null }, headers)
+      expect([response.status, response.headers.get('idempotent-replayed')]).toEqual([201, null])
+      secrets.push(response.body.data.secret)
     }
     expect(new Set(secrets).size).toBe(2)
     for (const secret of secrets) expect(await storedIdempotentResponses(app)).not.toContain(secret)
@@ -329,10 +329,10 @@ describe('verifiers of agents', () => {
     const { id } = await create()
     const path = `${agents}/${id}/verifiers`
     for (let i = 0; i < 10; i++) expectStatus(await tenant.owner.post(path, { type: 'secret', name: null }), 201)
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 20 }, () => tenant.owner.post(path, { type: 'secret', name: null })),
     )
-    expect(answers.map(({ status }) => status).sort()).toEqual([...Array(10).fill(201), ...Array(10).fill(400)])
+    expect(responses.map(({ status }) => status).sort()).toEqual([...Array(10).fill(201), ...Array(10).fill(400)])
     const page = expectStatus(await tenant.owner.get(path), 200)
     expect(page.data).toHaveLength(20)
     expectStatus(await tenant.owner.delete(`${path}/${page.data[0].id}`), 204)
@@ -396,16 +396,17 @@ describe('GraphQL', () => {
     for (let i = 0; i < 3; i++)
       expectStatus(await tenant.owner.post(`${agents}/${(await create()).id}/verifiers`, wallet()), 201)
     const queries = jest.spyOn(pg.Client.prototype, 'query')
-    const asked = () => queries.mock.calls.filter(([query]) => JSON.stringify(query).includes('agent_verifiers')).length
+    const queryCount = () =>
+      queries.mock.calls.filter(([query]) => JSON.stringify(query).includes('agent_verifiers')).length
     try {
       await list('?limit=3')
       expect(queries.mock.calls.length).toBeGreaterThan(0)
-      expect(asked()).toBe(0)
+      expect(queryCount()).toBe(0)
       const variables = { a: tenant.accountId, i: tenant.issuerId }
-      const answer = await tenant.owner.graphql(ask('verifiers { data { id } }'), variables)
-      const counts = answer.body.data.issuer.agents.data.map((agent: AnyJson) => agent.verifiers.data.length)
+      const response = await tenant.owner.graphql(ask('verifiers { data { id } }'), variables)
+      const counts = response.body.data.issuer.agents.data.map((agent: AnyJson) => agent.verifiers.data.length)
       expect(counts).toEqual([1, 1, 1])
-      expect(asked()).toBe(1)
+      expect(queryCount()).toBe(1)
     } finally {
       queries.mockRestore()
     }

@@ -28,8 +28,8 @@ beforeAll(async () => {
 })
 afterAll(() => app.close())
 
-const errorFieldsOf = (answer: { body: AnyJson }): string[] =>
-  (answer.body.details ?? []).map(({ field }: AnyJson) => field)
+const errorFieldsOf = (response: { body: AnyJson }): string[] =>
+  (response.body.details ?? []).map(({ field }: AnyJson) => field)
 const create = async (more: object = {}) =>
   expectStatus(await tenant.owner.post(keys, { name: uniqueName('key'), restrictions: {}, ...more }), 201).data
 const as = ({ id, secret_plain }: { id: string; secret_plain: string }): ApiClient =>
@@ -45,8 +45,8 @@ test('the secret is shown only in the response to the creation, and only its SHA
     expires_at: app.clock.now() + DAY,
     metadata: { m: 1 },
   }
-  const made = await create(body)
-  expect(made).toEqual({
+  const key = await create(body)
+  expect(key).toEqual({
     ...body,
     id: expect.stringMatching(/^ak_[0-9a-z]{26}$/),
     account_id: tenant.accountId,
@@ -56,16 +56,16 @@ test('the secret is shown only in the response to the creation, and only its SHA
     status_by: null,
     status_reason: null,
     secret_plain: expect.stringMatching(/^[\w-]{43}$/),
-    secret_hint: made.secret_plain.slice(-4),
+    secret_hint: key.secret_plain.slice(-4),
     created_at: expect.any(Number),
     updated_at: expect.any(Number),
   })
-  const { secret_plain, ...shown } = made
-  expect((await tenant.owner.get(`${keys}/${made.id}`)).body.data).toEqual(shown)
+  const { secret_plain, ...shown } = key
+  expect((await tenant.owner.get(`${keys}/${key.id}`)).body.data).toEqual(shown)
   for (const { text } of [
     await tenant.owner.get(keys),
-    await tenant.owner.get(`${keys}/${made.id}`),
-    await tenant.owner.patch(`${keys}/${made.id}`, { name: 'Other' }),
+    await tenant.owner.get(`${keys}/${key.id}`),
+    await tenant.owner.patch(`${keys}/${key.id}`, { name: 'Other' }),
   ]) {
     expect(text).not.toContain(secret_plain)
     expect(text).not.toMatch(/secrets|hash|secret_plain/)
@@ -73,20 +73,20 @@ test('the secret is shown only in the response to the creation, and only its SHA
   const [row] = await app.gatehouse.database.query<{ text: string }>(
     'key-row',
     'SELECT k::text AS text FROM api_keys k WHERE id = $1',
-    [made.id],
+    [key.id],
   )
   expect(row!.text).not.toContain(secret_plain)
 })
 
 test('a secret supplied by the caller has 32 to 256 printable characters and may contain colons', async () => {
   for (const secret of ['s'.repeat(32), `${'a:'.repeat(128)}`, '%2b+ /=~'.replace(' ', '').repeat(6)]) {
-    const made = await create({ secret })
-    expect(made).toMatchObject({ secret_plain: secret, secret_hint: secret.slice(-4) })
-    expect(await statusWith(as(made))).toBe(200)
+    const key = await create({ secret })
+    expect(key).toMatchObject({ secret_plain: secret, secret_hint: secret.slice(-4) })
+    expect(await statusWith(as(key))).toBe(200)
   }
   for (const secret of ['', 's'.repeat(31), 's'.repeat(257), `${'s'.repeat(40)} `, 'ü'.repeat(40)]) {
-    const answer = await tenant.owner.post(keys, { name: 'k', restrictions: {}, secret })
-    expect({ secret, status: answer.status, fields: errorFieldsOf(answer) }).toEqual({
+    const response = await tenant.owner.post(keys, { name: 'k', restrictions: {}, secret })
+    expect({ secret, status: response.status, fields: errorFieldsOf(response) }).toEqual({
       secret,
       status: 400,
       fields: ['secret'],
@@ -116,8 +116,8 @@ describe('restrictions', () => {
     ['svc:all', 'restrictions'],
     [null, 'restrictions'],
   ])('restrictions %j are 400', async (restrictions, field) => {
-    const answer = await tenant.owner.post(keys, { name: 'k', restrictions })
-    expect({ status: answer.status, fields: errorFieldsOf(answer) }).toEqual({ status: 400, fields: [field] })
+    const response = await tenant.owner.post(keys, { name: 'k', restrictions })
+    expect({ status: response.status, fields: errorFieldsOf(response) }).toEqual({ status: 400, fields: [field] })
   })
 
   test('ip_allowlist accepts IPv4 and IPv6 addresses and ranges; other addresses get 403', async () => {
@@ -132,19 +132,19 @@ describe('restrictions', () => {
       [['::1'], 403],
       [[], 403],
     ] as const) {
-      const made = await create({ restrictions: { ip_allowlist } })
-      const answer = await as(made).get(`${tenant.A}/issuers`)
-      expect({ ip_allowlist, status: answer.status }).toEqual({ ip_allowlist, status })
-      if (status === 403) expect(answer.body.error).toBe('forbidden')
-      expectStatus(await tenant.owner.delete(`${keys}/${made.id}`), 204)
+      const key = await create({ restrictions: { ip_allowlist } })
+      const response = await as(key).get(`${tenant.A}/issuers`)
+      expect({ ip_allowlist, status: response.status }).toEqual({ ip_allowlist, status })
+      if (status === 403) expect(response.body.error).toBe('forbidden')
+      expectStatus(await tenant.owner.delete(`${keys}/${key.id}`), 204)
     }
   })
 
   test('X-Forwarded-For of an untrusted proxy is ignored', async () => {
-    const made = await create({ restrictions: { ip_allowlist: ['203.0.113.7'] } })
+    const key = await create({ restrictions: { ip_allowlist: ['203.0.113.7'] } })
     expect(
       (
-        await as(made).get(`${tenant.A}/issuers`, {
+        await as(key).get(`${tenant.A}/issuers`, {
           'x-forwarded-for': '203.0.113.7',
           forwarded: 'for=203.0.113.7',
           'x-real-ip': '203.0.113.7',
@@ -165,18 +165,18 @@ describe('restrictions', () => {
   })
 
   test('PATCH scopes writes restrictions.scopes and takes effect immediately; null removes the restriction', async () => {
-    const made = await create({ restrictions: { scopes: ['issuers:read'], ip_allowlist: ['127.0.0.1'] } })
-    const path = `${keys}/${made.id}`
+    const key = await create({ restrictions: { scopes: ['issuers:read'], ip_allowlist: ['127.0.0.1'] } })
+    const path = `${keys}/${key.id}`
     expect(expectStatus(await tenant.owner.patch(path, { scopes: [] }), 200).data).toMatchObject({
       scopes: [],
       restrictions: { scopes: [], ip_allowlist: ['127.0.0.1'] },
     })
-    expect(await statusWith(as(made))).toBe(403)
+    expect(await statusWith(as(key))).toBe(403)
     expect(expectStatus(await tenant.owner.patch(path, { scopes: null }), 200).data).toMatchObject({
       scopes: null,
       restrictions: { ip_allowlist: ['127.0.0.1'] },
     })
-    expect(await statusWith(as(made))).toBe(200)
+    expect(await statusWith(as(key))).toBe(200)
     expect(expectStatus(await tenant.owner.patch(path, { restrictions: {} }), 200).data.restrictions).toEqual({})
   })
 })
@@ -184,68 +184,68 @@ describe('restrictions', () => {
 describe('states', () => {
   const act = (id: string, action: string, body: object = {}) => tenant.owner.post(`${keys}/${id}/${action}`, body)
 
-  test('block and unblock take effect immediately; actor, time and reason are stored', async () => {
-    const made = await create()
-    expect(expectStatus(await act(made.id, 'block', { by: 'desk', reason: 'leak' }), 200).data).toMatchObject({
+  test('block and unblock take effect immediately; the actor, time and reason are stored', async () => {
+    const key = await create()
+    expect(expectStatus(await act(key.id, 'block', { by: 'desk', reason: 'leak' }), 200).data).toMatchObject({
       status: 'blocked',
       status_by: 'desk',
       status_reason: 'leak',
       status_at: expect.any(Number),
     })
-    expect(await statusWith(as(made))).toBe(401)
-    expect((await act(made.id, 'block')).status).toBe(400)
-    expect((await act(made.id, 'rotate')).status).toBe(400)
-    expect(expectStatus(await act(made.id, 'unblock'), 200).data.status).toBe('active')
-    expect(await statusWith(as(made))).toBe(200)
-    expect((await act(made.id, 'unblock')).status).toBe(400)
+    expect(await statusWith(as(key))).toBe(401)
+    expect((await act(key.id, 'block')).status).toBe(400)
+    expect((await act(key.id, 'rotate')).status).toBe(400)
+    expect(expectStatus(await act(key.id, 'unblock'), 200).data.status).toBe('active')
+    expect(await statusWith(as(key))).toBe(200)
+    expect((await act(key.id, 'unblock')).status).toBe(400)
   })
 
   test('revoke is permanent; repeating it changes nothing; GET shows the key for 31 days', async () => {
-    const made = await create()
-    const first = expectStatus(await act(made.id, 'revoke', { by: 'desk', reason: 'over' }), 200)
+    const key = await create()
+    const first = expectStatus(await act(key.id, 'revoke', { by: 'desk', reason: 'over' }), 200)
     expect(first.data).toMatchObject({ status: 'revoked', status_by: 'desk', status_reason: 'over' })
-    expect(expectStatus(await act(made.id, 'revoke', { reason: 'again' }), 200)).toEqual(first)
-    expect(await statusWith(as(made))).toBe(401)
+    expect(expectStatus(await act(key.id, 'revoke', { reason: 'again' }), 200)).toEqual(first)
+    expect(await statusWith(as(key))).toBe(401)
     for (const [action, status] of [
       ['unblock', 400],
       ['block', 400],
       ['rotate', 400],
     ] as const)
-      expect({ action, status: (await act(made.id, action)).status }).toEqual({ action, status })
-    expect((await tenant.owner.patch(`${keys}/${made.id}`, { name: 'x' })).status).toBe(400)
-    expect((await tenant.owner.delete(`${keys}/${made.id}`)).status).toBe(404)
-    expect(expectStatus(await tenant.owner.get(`${keys}/${made.id}`), 200).data.status).toBe('revoked')
+      expect({ action, status: (await act(key.id, action)).status }).toEqual({ action, status })
+    expect((await tenant.owner.patch(`${keys}/${key.id}`, { name: 'x' })).status).toBe(400)
+    expect((await tenant.owner.delete(`${keys}/${key.id}`)).status).toBe(404)
+    expect(expectStatus(await tenant.owner.get(`${keys}/${key.id}`), 200).data.status).toBe('revoked')
     app.clock.advance(31 * DAY + 1)
-    expect((await tenant.owner.get(`${keys}/${made.id}`)).status).toBe(404)
+    expect((await tenant.owner.get(`${keys}/${key.id}`)).status).toBe(404)
     expect(
       expectStatus(await tenant.owner.get(`${keys}?status=revoked`), 200).data.map(({ id }: AnyJson) => id),
-    ).not.toContain(made.id)
+    ).not.toContain(key.id)
   })
 
   test('DELETE revokes the key; a second DELETE is 404', async () => {
-    const made = await create()
-    expect((await tenant.owner.delete(`${keys}/${made.id}`)).status).toBe(204)
-    expect(await statusWith(as(made))).toBe(401)
-    expect((await tenant.owner.delete(`${keys}/${made.id}`)).status).toBe(404)
-    expect(expectStatus(await tenant.owner.get(`${keys}/${made.id}`), 200).data.status).toBe('revoked')
+    const key = await create()
+    expect((await tenant.owner.delete(`${keys}/${key.id}`)).status).toBe(204)
+    expect(await statusWith(as(key))).toBe(401)
+    expect((await tenant.owner.delete(`${keys}/${key.id}`)).status).toBe(404)
+    expect(expectStatus(await tenant.owner.get(`${keys}/${key.id}`), 200).data.status).toBe('revoked')
   })
 
   test('expired is computed: at expires_at the key is refused and shows the status', async () => {
-    const made = await create({ expires_at: app.clock.now() + MINUTE })
+    const key = await create({ expires_at: app.clock.now() + MINUTE })
     app.clock.advance(MINUTE - 2000)
-    expect(await statusWith(as(made))).toBe(200)
+    expect(await statusWith(as(key))).toBe(200)
     app.clock.advance(2000)
-    expect(await statusWith(as(made))).toBe(401)
-    expect(expectStatus(await tenant.owner.get(`${keys}/${made.id}`), 200).data.status).toBe('expired')
+    expect(await statusWith(as(key))).toBe(401)
+    expect(expectStatus(await tenant.owner.get(`${keys}/${key.id}`), 200).data.status).toBe('expired')
     for (const action of ['block', 'unblock', 'rotate'])
-      expect({ action, status: (await act(made.id, action)).status }).toEqual({ action, status: 400 })
-    expect(expectStatus(await tenant.owner.patch(`${keys}/${made.id}`, { expires_at: null }), 200).data).toMatchObject({
+      expect({ action, status: (await act(key.id, action)).status }).toEqual({ action, status: 400 })
+    expect(expectStatus(await tenant.owner.patch(`${keys}/${key.id}`, { expires_at: null }), 200).data).toMatchObject({
       status: 'active',
       expires_at: null,
     })
-    expect(await statusWith(as(made))).toBe(200)
+    expect(await statusWith(as(key))).toBe(200)
     for (const expires_at of [-1, 1.5, '1', 253_402_300_800_000])
-      expect((await tenant.owner.patch(`${keys}/${made.id}`, { expires_at })).status).toBe(400)
+      expect((await tenant.owner.patch(`${keys}/${key.id}`, { expires_at })).status).toBe(400)
   })
 
   test('the list filters by every status and refuses unknown ones', async () => {
@@ -280,36 +280,36 @@ describe('states', () => {
 
 describe('rotation', () => {
   test('the response has the new secret; the old one stays valid for exactly 15 minutes', async () => {
-    const made = await create()
-    const rotated = expectStatus(await tenant.owner.post(`${keys}/${made.id}/rotate`), 200).data
-    expect(rotated.secret_plain).not.toBe(made.secret_plain)
+    const key = await create()
+    const rotated = expectStatus(await tenant.owner.post(`${keys}/${key.id}/rotate`), 200).data
+    expect(rotated.secret_plain).not.toBe(key.secret_plain)
     expect(rotated.secret_hint).toBe(rotated.secret_plain.slice(-4))
-    expect([await statusWith(as(made)), await statusWith(as(rotated))]).toEqual([200, 200])
+    expect([await statusWith(as(key)), await statusWith(as(rotated))]).toEqual([200, 200])
     app.clock.advance(15 * MINUTE - 2000)
-    expect([await statusWith(as(made)), await statusWith(as(rotated))]).toEqual([200, 200])
+    expect([await statusWith(as(key)), await statusWith(as(rotated))]).toEqual([200, 200])
     app.clock.advance(2000)
-    expect([await statusWith(as(made)), await statusWith(as(rotated))]).toEqual([401, 200])
+    expect([await statusWith(as(key)), await statusWith(as(rotated))]).toEqual([401, 200])
   })
 
-  test('a second rotation does not prolong the first secret', async () => {
-    const made = await create()
-    expectStatus(await tenant.owner.post(`${keys}/${made.id}/rotate`), 200)
+  test('a second rotation does not extend the validity of the first secret', async () => {
+    const key = await create()
+    expectStatus(await tenant.owner.post(`${keys}/${key.id}/rotate`), 200)
     app.clock.advance(10 * MINUTE)
-    expectStatus(await tenant.owner.post(`${keys}/${made.id}/rotate`), 200)
-    expect(await statusWith(as(made))).toBe(200)
+    expectStatus(await tenant.owner.post(`${keys}/${key.id}/rotate`), 200)
+    expect(await statusWith(as(key))).toBe(200)
     app.clock.advance(5 * MINUTE)
-    expect(await statusWith(as(made))).toBe(401)
+    expect(await statusWith(as(key))).toBe(401)
   })
 
   test('new_secret and hint are accepted; an invalid secret is 400 with its field', async () => {
-    const made = await create()
+    const key = await create()
     const own = 'o'.repeat(40)
     expect(
-      expectStatus(await tenant.owner.post(`${keys}/${made.id}/rotate`, { new_secret: own, hint: 'mine' }), 200).data,
+      expectStatus(await tenant.owner.post(`${keys}/${key.id}/rotate`, { new_secret: own, hint: 'mine' }), 200).data,
     ).toMatchObject({ secret_plain: own, secret_hint: 'mine' })
     for (const body of [{ new_secret: 'short' }, { new_secret: 7 }, { hint: 'x'.repeat(33) }, { secret: own }]) {
-      const answer = await tenant.owner.post(`${keys}/${made.id}/rotate`, body)
-      expect({ status: answer.status, fields: errorFieldsOf(answer) }).toEqual({
+      const response = await tenant.owner.post(`${keys}/${key.id}/rotate`, body)
+      expect({ status: response.status, fields: errorFieldsOf(response) }).toEqual({
         status: 400,
         fields: [Object.keys(body)[0]],
       })
@@ -329,14 +329,14 @@ describe('a caller cannot grant scopes that it lacks', () => {
       { scopes: ['issuers:read', 'accounts:read'] },
       { scopes: ['api_keys:manage'] },
     ]) {
-      const answer = await weak.post(keys, { name: 'k', restrictions })
-      expect({ restrictions, status: answer.status, error: answer.body.error }).toEqual({
+      const response = await weak.post(keys, { name: 'k', restrictions })
+      expect({ restrictions, status: response.status, error: response.body.error }).toEqual({
         restrictions,
         status: 403,
         error: 'insufficient_scope',
       })
     }
-    const made = expectStatus(
+    const key = expectStatus(
       await weak.post(keys, { name: 'k', restrictions: { scopes: ['issuers:read', 'my:own'] } }),
       201,
     ).data
@@ -346,10 +346,10 @@ describe('a caller cannot grant scopes that it lacks', () => {
       { restrictions: {} },
       { restrictions: { scopes: ['issuers:write'] } },
     ]) {
-      expect({ body, status: (await weak.patch(`${keys}/${made.id}`, body)).status }).toEqual({ body, status: 403 })
+      expect({ body, status: (await weak.patch(`${keys}/${key.id}`, body)).status }).toEqual({ body, status: 403 })
       expect({ body, status: (await weak.patch(`${keys}/${weak.keyId}`, body)).status }).toEqual({ body, status: 403 })
     }
-    expectStatus(await weak.patch(`${keys}/${made.id}`, { scopes: [] }), 200)
+    expectStatus(await weak.patch(`${keys}/${key.id}`, { scopes: [] }), 200)
   })
 
   test('a weaker key cannot change, rotate, unblock or revoke a stronger one', async () => {
@@ -364,9 +364,12 @@ describe('a caller cannot grant scopes that it lacks', () => {
       () => weak.post(`${path}/revoke`),
       () => weak.delete(path),
     ]) {
-      const answer = await attempt()
-      expect({ status: answer.status, error: answer.body.error }).toEqual({ status: 403, error: 'insufficient_scope' })
-      expect(answer.text).not.toContain('secret_plain')
+      const response = await attempt()
+      expect({ status: response.status, error: response.body.error }).toEqual({
+        status: 403,
+        error: 'insufficient_scope',
+      })
+      expect(response.text).not.toContain('secret_plain')
     }
     expectStatus(await tenant.owner.post(`${path}/block`), 200)
     expect((await weak.post(`${path}/unblock`)).status).toBe(403)
@@ -439,8 +442,8 @@ describe('restrictions are part of authority: a key cannot grant access that its
     const bound = await createRestrictedKey(tenant, { ip_allowlist: here }, { expires_at })
     expect((await bound.post(tokens, body({}))).status).toBe(403)
     expect((await bound.post(tokens, body({ ip_allowlist: here }, expires_at + 1))).status).toBe(403)
-    const made = expectStatus(await bound.post(tokens, body({ ip_allowlist: ['127.0.0.1'] })), 201).data
-    expect(made.expires_at).toBe(expires_at)
+    const key = expectStatus(await bound.post(tokens, body({ ip_allowlist: ['127.0.0.1'] })), 201).data
+    expect(key.expires_at).toBe(expires_at)
     expectStatus(await tenant.owner.post(tokens, body({})), 201)
   })
 
@@ -468,31 +471,31 @@ describe('an account has at most 100 keys', () => {
   test('20 parallel creations at 95 keys create five; the others are 429; a revoked key does not count', async () => {
     const { owner, A } = await createTenant(app, 'Full')
     const body = { name: 'k', restrictions: { scopes: [] } }
-    // One key created the account, 94 more follow.
+    // The account has one key already, which is the key of its owner.
     for (let i = 0; i < 94; i++) expectStatus(await owner.post(`${A}/api-keys`, body), 201)
-    const answers = await Promise.all(Array.from({ length: 20 }, () => owner.post(`${A}/api-keys`, body)))
-    expect(answers.map(({ status }) => status).sort()).toEqual([...Array(5).fill(201), ...Array(15).fill(429)])
-    const refused = answers.find(({ status }) => status === 429)!
+    const responses = await Promise.all(Array.from({ length: 20 }, () => owner.post(`${A}/api-keys`, body)))
+    expect(responses.map(({ status }) => status).sort()).toEqual([...Array(5).fill(201), ...Array(15).fill(429)])
+    const refused = responses.find(({ status }) => status === 429)!
     expect(refused.body).toMatchObject({ error: 'too_many_requests' })
-    const made = answers.find(({ status }) => status === 201)!.body.data.id
-    expectStatus(await owner.delete(`${A}/api-keys/${made}`), 204)
+    const key = responses.find(({ status }) => status === 201)!.body.data.id
+    expectStatus(await owner.delete(`${A}/api-keys/${key}`), 204)
     expectStatus(await owner.post(`${A}/api-keys`, body), 201)
   })
 })
 
 test('the Authorization header: any case of the scheme, one or more spaces, split at the first colon, no form decoding', async () => {
-  const made = await create({ secret: `a+b%20c:${'d'.repeat(32)}` })
+  const key = await create({ secret: `a+b%20c:${'d'.repeat(32)}` })
   const bare = createApiClient(app.baseUrl)
   const send = async (authorization: string) => (await bare.get(`${tenant.A}/issuers`, { authorization })).status
-  const good = Buffer.from(`${made.id}:${made.secret_plain}`).toString('base64')
+  const good = Buffer.from(`${key.id}:${key.secret_plain}`).toString('base64')
   for (const authorization of [`Basic ${good}`, `basic ${good}`, `BASIC   ${good}`, `Basic ${good.replace(/=+$/, '')}`])
     expect({ authorization, status: await send(authorization) }).toEqual({ authorization, status: 200 })
   const bad = (text: string) => `Basic ${Buffer.from(text).toString('base64')}`
   for (const authorization of [
-    bad(`${made.id}:${made.secret_plain} `),
-    bad(` ${made.id}:${made.secret_plain}`),
-    bad(`${made.id.toUpperCase()}:${made.secret_plain}`),
-    bad(`${made.id}:${decodeURIComponent(made.secret_plain)}`),
+    bad(`${key.id}:${key.secret_plain} `),
+    bad(` ${key.id}:${key.secret_plain}`),
+    bad(`${key.id.toUpperCase()}:${key.secret_plain}`),
+    bad(`${key.id}:${decodeURIComponent(key.secret_plain)}`),
     `Basic ${good}, Basic ${good}`,
     `Basic ${good} x`,
     good,

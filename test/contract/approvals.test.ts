@@ -29,7 +29,7 @@ const signUp = async (more: object = {}, { owner, I }: Tenant = tenant): Promise
   ).data
 const approvalPath = (id: string) => `${tenant.I}/approvals/${id}`
 const decide = (id: string, body: object) => tenant.owner.patch(approvalPath(id), body)
-const errorFieldsOf = (answer: AnyJson) => answer.body.details?.map(({ field }: AnyJson) => field)
+const errorFieldsOf = (response: AnyJson) => response.body.details?.map(({ field }: AnyJson) => field)
 
 test('GET approvals lists users in pending_approval, oldest sign-up first, with hashed usernames; the cursor is a user id', async () => {
   const other = await createTenant(app, 'Lister')
@@ -95,11 +95,11 @@ test('with many users, the list is read in order from an index', async () => {
 
 test('GET approvals/{user_id} returns the full profile and the approval metadata', async () => {
   const user = await signUp()
-  const answer = await tenant.owner.get(approvalPath(user.id))
-  expect(answer.status).toBe(200)
-  expect(answer.headers.get('etag')).toBe(`"${user.updated_at}"`)
-  expect(answer.body.data).toEqual({ ...user, note: null })
-  expect(answer.body.data).toMatchObject({
+  const response = await tenant.owner.get(approvalPath(user.id))
+  expect(response.status).toBe(200)
+  expect(response.headers.get('etag')).toBe(`"${user.updated_at}"`)
+  expect(response.body.data).toEqual({ ...user, note: null })
+  expect(response.body.data).toMatchObject({
     username: user.username,
     profile: { name: 'Wanda' },
     requires_approval: true,
@@ -120,18 +120,18 @@ test('an unknown user is 404, a user who is not pending approval is 422', async 
     [gone.id, 404, 'not_found'],
     [active.id, 422, 'invalid_request'],
   ]) {
-    for (const answer of [await tenant.owner.get(approvalPath(id)), await decide(id, { action: 'approve' })]) {
-      expect([answer.status, answer.body.error]).toEqual([status, error])
+    for (const response of [await tenant.owner.get(approvalPath(id)), await decide(id, { action: 'approve' })]) {
+      expect([response.status, response.body.error]).toEqual([status, error])
     }
   }
 })
 
 test('approve makes the user active and records user.approval.approved', async () => {
   const user = await signUp()
-  const answer = await decide(user.id, { action: 'approve' })
-  expect(answer.status).toBe(200)
-  expect(answer.headers.get('etag')).toBe(`"${answer.body.data.updated_at}"`)
-  expect(answer.body.data).toMatchObject({
+  const response = await decide(user.id, { action: 'approve' })
+  expect(response.status).toBe(200)
+  expect(response.headers.get('etag')).toBe(`"${response.body.data.updated_at}"`)
+  expect(response.body.data).toMatchObject({
     id: user.id,
     status: 'active',
     status_reason: null,
@@ -211,13 +211,13 @@ test('a decision requires issuers.approvals:manage', async () => {
 
 test('of 20 parallel decisions one succeeds, the others are 422', async () => {
   const user = await signUp()
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     Array.from({ length: 20 }, (_, i) =>
       decide(user.id, i % 2 ? { action: 'approve' } : { action: 'reject', reason: 'no' }),
     ),
   )
-  expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array(19).fill(422)])
-  const winner = answers.find(({ status }) => status === 200)!.body.data
+  expect(responses.map(({ status }) => status).sort()).toEqual([200, ...Array(19).fill(422)])
+  const winner = responses.find(({ status }) => status === 200)!.body.data
   expect(expectStatus(await tenant.owner.get(`${tenant.I}/users/${user.id}`), 200).data.status).toBe(winner.status)
   const decisions = (await eventsOfTarget(app, user.id)).filter(({ type }) => type.startsWith('user.approval.'))
   expect(decisions).toHaveLength(1)

@@ -1,4 +1,4 @@
-/** The purge jobs remove expired rows in batches and keep all others. */
+/** The purge jobs remove expired rows in batches and keep all other rows. */
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { systemContext } from '../../src/platform/jobs/periodic-jobs.js'
 import { schedule } from '../../src/schedule.js'
@@ -7,9 +7,10 @@ import { startApp, type TestApp } from '../setup/start-app.js'
 import { uniqueName } from './tenant-fixture.js'
 
 const DAY = 86_400_000
-/** More than two batches. */
+/** Number of expired rows in each test, which is more than two batches. */
 const ROWS = 5000
-const PORTION = 2000
+/** Maximum number of rows that one DELETE of a purge job removes. */
+const BATCH_SIZE = 2000
 
 let app: TestApp
 let mine: Tenant
@@ -29,7 +30,7 @@ beforeAll(async () => {
   }
   await app.gatehouse.database.pool.query(`
     CREATE TABLE batches (name TEXT, rows INT);
-    CREATE FUNCTION note_portion() RETURNS trigger LANGUAGE plpgsql AS $$
+    CREATE FUNCTION record_batch() RETURNS trigger LANGUAGE plpgsql AS $$
     BEGIN
       INSERT INTO batches SELECT TG_TABLE_NAME, count(*) FROM gone;
       RETURN NULL;
@@ -40,21 +41,21 @@ afterAll(() => app.close())
 const ago = (days: number): string => String(Date.now() - days * DAY)
 const at = (moment: string, more: Record<string, string> = {}) => ({ expires_at: moment, ...more })
 
-// biome-ignore format: a table; the columns that make a row expired, as SQL
+/** The tables, the job that purges each one, and the columns that make a row expired, as SQL expressions. */
+// biome-ignore format: a table
 const kinds: [table: string, job: string, row: () => Record<string, string>][] = [
-  // Soft-deleted rows: 31 days (docs/contract.md#limits).
+  // Soft-deleted rows are kept for 31 days (docs/contract.md#limits).
   ['clients', 'purge-clients', () => ({ status: `'deleted'`, deleted_at: ago(31) })],
   ['webhooks', 'purge-webhooks', () => ({ status: `'deleted'`, deleted_at: ago(31) })],
   ['api_keys', 'purge-api-keys', () => ({ status: `'revoked'`, status_at: ago(31) })],
   ['personal_tokens', 'purge-personal-tokens', () => ({ status: `'revoked'`, status_at: ago(31), expires_at: String(Date.now() + DAY) })],
   ['personal_tokens', 'purge-personal-tokens', () => ({ status: `'active'`, ...at(ago(31)) })],
-  // Delivery records: 14 days.
+  // Delivery records are kept for 14 days.
   ['webhook_deliveries', 'purge-deliveries', () => ({ created_at: ago(14) })],
   ['webhook_daily_counts', 'purge-deliveries', () => ({ day: '-n' })],
-  // Idempotency records: 24 hours.
+  // Idempotency records are removed when they expire.
   ['idempotent_requests', 'purge-idempotency', () => at(ago(0))],
-  // Rows of the identity provider: codes, tokens, grants, browser sessions, interactions, login transactions,
-  // revocations.
+  // Rows of the IdP are removed when they expire. Sessions are kept for 31 more days.
   ['idp_artifacts', 'purge-expired', () => at(ago(0))],
   ['login_states', 'purge-expired', () => at(ago(0))],
   ['revoked_tokens', 'purge-expired', () => at(ago(0))],
@@ -68,7 +69,7 @@ const kinds: [table: string, job: string, row: () => Record<string, string>][] =
   ['jobs', 'purge-failed-jobs', () => ({ failed_at: ago(7) })],
 ]
 
-/** Fills the columns that are NOT NULL. */
+/** SQL expressions for columns that are NOT NULL without a default, by column type. */
 const byType: Record<string, string> = {
   text: `'x' || n`,
   bigint: String(Date.now()),
@@ -104,16 +105,16 @@ test.each(kinds)('expired rows of %s are removed in batches by %s', async (table
   const standing = await count(table)
   await seed(table, row())
   await pool.query(`TRUNCATE batches;
-    CREATE TRIGGER note_portion AFTER DELETE ON ${table} REFERENCING OLD TABLE AS gone
-    FOR EACH STATEMENT EXECUTE FUNCTION note_portion()`)
+    CREATE TRIGGER record_batch AFTER DELETE ON ${table} REFERENCING OLD TABLE AS gone
+    FOR EACH STATEMENT EXECUTE FUNCTION record_batch()`)
   await run(job)
-  await pool.query(`DROP TRIGGER note_portion ON ${table}`)
+  await pool.query(`DROP TRIGGER record_batch ON ${table}`)
   expect(await count(table)).toBe(standing)
   const { rows } = await pool.query('SELECT sum(rows)::int AS gone, max(rows) AS most FROM batches WHERE name = $1', [
     table,
   ])
   expect(rows[0].gone).toBe(ROWS)
-  expect(rows[0].most).toBeLessThanOrEqual(PORTION)
+  expect(rows[0].most).toBeLessThanOrEqual(BATCH_SIZE)
 })
 
 test('a run that is stopped leaves the remaining expired rows to the next run', async () => {
@@ -122,7 +123,7 @@ test('a run that is stopped leaves the remaining expired rows to the next run', 
   const began = schedule.find(({ name }) => name === 'purge-expired')!.run(systemContext(app.gatehouse, stop.signal))
   stop.abort()
   await began
-  expect(await count('revoked_tokens')).toBeGreaterThanOrEqual(ROWS - PORTION)
+  expect(await count('revoked_tokens')).toBeGreaterThanOrEqual(ROWS - BATCH_SIZE)
   await run('purge-expired')
   expect(await count('revoked_tokens')).toBe(0)
 })

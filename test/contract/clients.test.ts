@@ -28,15 +28,15 @@ beforeAll(async () => {
 afterAll(() => app.close())
 
 const withOpenid = (openid: object, more: object = {}) => publicClient({ settings: { openid }, ...more })
-const errorFieldsOf = (answer: { body: AnyJson }): string[] =>
-  (answer.body.details ?? []).map(({ field }: AnyJson) => field)
+const errorFieldsOf = (response: { body: AnyJson }): string[] =>
+  (response.body.details ?? []).map(({ field }: AnyJson) => field)
 
 type ExpectedResults = Partial<Record<'web' | 'spa' | 'native', boolean>>
 const everywhere: ExpectedResults = { web: true, spa: true, native: true }
 const nowhere: ExpectedResults = { web: false, spa: false, native: false }
 const nativeOnly: ExpectedResults = { web: false, spa: false, native: true }
 
-/** URIs by registration rule, with the application types that may register them. */
+/** Redirect URIs by registration rule, with the application types that may register them. */
 const callbacks: Record<string, [string, ExpectedResults][]> = {
   'https, and http on exact loopback hosts': [
     ['https://app.example.com/callback', everywhere],
@@ -169,43 +169,43 @@ describe('redirect URI registration', () => {
     for (const [application_type, good] of Object.entries(allowedByType)) {
       for (const list of ['redirect_uris', 'post_logout_redirect_uris']) {
         const confidential = application_type === 'web'
-        const answer = await fixture.owner.post(
+        const response = await fixture.owner.post(
           clients,
           withOpenid({ application_type, [list]: [uri] }, { confidential }),
         )
         expect({
           application_type,
           list,
-          status: answer.status,
-          text: good && answer.status !== 201 ? answer.text : '',
+          status: response.status,
+          text: good && response.status !== 201 ? response.text : '',
         }).toEqual({
           application_type,
           list,
           status: good ? 201 : 400,
           text: '',
         })
-        if (good) expect(answer.body.data.settings.openid[list]).toEqual([uri])
-        else expect(errorFieldsOf(answer)).toEqual([`settings.openid.${list}[0]`])
+        if (good) expect(response.body.data.settings.openid[list]).toEqual([uri])
+        else expect(errorFieldsOf(response)).toEqual([`settings.openid.${list}[0]`])
       }
     }
   })
 
-  test('the table has at least 60 hostile values', () => {
+  test('the table has at least 60 URIs that no application type may register', () => {
     expect(rows.filter(({ allowedByType }) => allowedByType === nowhere).length).toBeGreaterThanOrEqual(60)
   })
 
   test.each(['web', 'spa', 'native'] as const)('the registration rules apply to updates: %s', async (type) => {
     const confidential = type === 'web'
-    const made = expectStatus(
+    const client = expectStatus(
       await fixture.owner.post(clients, withOpenid({ application_type: type }, { confidential })),
       201,
     ).data
     for (const { rule, uri, allowedByType } of rows) {
       const openid = { redirect_uris: [uri], post_logout_redirect_uris: [uri] }
-      const answer = await fixture.owner.patch(`${clients}/${made.id}`, { settings: { openid } })
+      const response = await fixture.owner.patch(`${clients}/${client.id}`, { settings: { openid } })
       const lists = ['redirect_uris', 'post_logout_redirect_uris'].map((list) => `settings.openid.${list}[0]`)
       const good = allowedByType[type]
-      expect({ rule, uri, status: answer.status, fields: errorFieldsOf(answer) }).toEqual({
+      expect({ rule, uri, status: response.status, fields: errorFieldsOf(response) }).toEqual({
         rule,
         uri,
         status: good ? 200 : 400,
@@ -216,8 +216,8 @@ describe('redirect URI registration', () => {
 
   test('m2m clients have no redirect URIs', async () => {
     const m2m = { application_type: 'm2m', redirect_uris: ['https://app.example.com/cb'] }
-    const answer = await fixture.owner.post(clients, withOpenid(m2m, { confidential: true }))
-    expect({ status: answer.status, fields: errorFieldsOf(answer) }).toEqual({
+    const response = await fixture.owner.post(clients, withOpenid(m2m, { confidential: true }))
+    expect({ status: response.status, fields: errorFieldsOf(response) }).toEqual({
       status: 400,
       fields: ['settings.openid.redirect_uris'],
     })
@@ -227,14 +227,14 @@ describe('redirect URI registration', () => {
   })
 
   test('all invalid URIs are reported in one response with their positions', async () => {
-    const answer = await fixture.owner.post(
+    const response = await fixture.owner.post(
       clients,
       withOpenid({
         redirect_uris: ['https://a.example', 'x', 'http://b.example'],
         post_logout_redirect_uris: ['javascript:1'],
       }),
     )
-    expect(errorFieldsOf(answer)).toEqual([
+    expect(errorFieldsOf(response)).toEqual([
       'settings.openid.redirect_uris[1]',
       'settings.openid.redirect_uris[2]',
       'settings.openid.post_logout_redirect_uris[0]',
@@ -242,14 +242,14 @@ describe('redirect URI registration', () => {
   })
 
   test('updates follow the same rules; a change of the application type validates the stored redirect URIs again', async () => {
-    const made = expectStatus(
+    const client = expectStatus(
       await fixture.owner.post(
         clients,
         withOpenid({ application_type: 'native', redirect_uris: ['com.example.app:/cb'] }),
       ),
       201,
     ).data
-    const path = `${clients}/${made.id}`
+    const path = `${clients}/${client.id}`
     for (const openid of [
       { redirect_uris: ['http://b.example'] },
       { application_type: 'spa' },
@@ -258,8 +258,8 @@ describe('redirect URI registration', () => {
       expect((await fixture.owner.patch(path, { settings: { openid } })).status).toBe(400)
     }
     expect((await fixture.owner.get(path)).body.data).toMatchObject({
-      settings: made.settings,
-      updated_at: made.updated_at,
+      settings: client.settings,
+      updated_at: client.updated_at,
     })
     expectStatus(
       await fixture.owner.patch(path, {
@@ -270,32 +270,32 @@ describe('redirect URI registration', () => {
   })
 
   test('an empty list is allowed for a disabled client', async () => {
-    const made = expectStatus(await fixture.owner.post(clients, withOpenid({ redirect_uris: [] })), 201).data
+    const client = expectStatus(await fixture.owner.post(clients, withOpenid({ redirect_uris: [] })), 201).data
     expectStatus(
-      await fixture.owner.patch(`${clients}/${made.id}`, { settings: { openid: { post_logout_redirect_uris: [] } } }),
+      await fixture.owner.patch(`${clients}/${client.id}`, { settings: { openid: { post_logout_redirect_uris: [] } } }),
       200,
     )
   })
 
   test('a disabled client can be enabled only if both lists are valid', async () => {
-    const made = expectStatus(
+    const client = expectStatus(
       await fixture.owner.post(clients, withOpenid({ redirect_uris: ['https://a.example/cb'] })),
       201,
     ).data
-    const path = `${clients}/${made.id}`
+    const path = `${clients}/${client.id}`
     expectStatus(await fixture.owner.patch(path, { status: 'disabled' }), 200)
     for (const list of ['redirect_uris', 'post_logout_redirect_uris']) {
-      // A row that was written before a rule became stricter.
+      // The stored URI can be invalid if it was written before a rule became stricter.
       const settings = { openid: { [list]: ['http://remote.example/cb'] } }
-      await app.gatehouse.database.prisma.client.update({ where: { id: made.id }, data: { settings } })
-      const answer = await fixture.owner.patch(path, { status: 'active' })
-      expect({ status: answer.status, fields: errorFieldsOf(answer) }).toEqual({
+      await app.gatehouse.database.prisma.client.update({ where: { id: client.id }, data: { settings } })
+      const response = await fixture.owner.patch(path, { status: 'active' })
+      expect({ status: response.status, fields: errorFieldsOf(response) }).toEqual({
         status: 400,
         fields: [`settings.openid.${list}[0]`],
       })
-      // Other changes of a disabled client remain possible.
+      // Other fields of the disabled client can still be changed.
       expect((await fixture.owner.patch(path, { name: uniqueName('Renamed') })).status).toBe(200)
-      await app.gatehouse.database.prisma.client.update({ where: { id: made.id }, data: { settings: {} } })
+      await app.gatehouse.database.prisma.client.update({ where: { id: client.id }, data: { settings: {} } })
     }
     expect(expectStatus(await fixture.owner.patch(path, { status: 'active' }), 200).data.status).toBe('active')
   })
@@ -345,7 +345,7 @@ describe('settings', () => {
     ...['default_access_token_age', 'default_id_token_age', 'default_refresh_token_age'].flatMap(
       (name): [string, object, string][] =>
         [1_814_401, 0, -1, 1.5, '1800', null, 1e12].flatMap((value): [string, object, string][] =>
-          // null removes a key (RFC 7396), so it is not an error there.
+          // In a PATCH, null removes a key (RFC 7396) and is no error.
           value === null
             ? []
             : [
@@ -361,13 +361,13 @@ describe('settings', () => {
     ],
   ]
   test.each(refused)('%s is 400', async (_, settings, field) => {
-    const answer = await fixture.owner.post(clients, publicClient({ settings }))
-    expect({ status: answer.status, fields: errorFieldsOf(answer) }).toMatchObject({
+    const response = await fixture.owner.post(clients, publicClient({ settings }))
+    expect({ status: response.status, fields: errorFieldsOf(response) }).toMatchObject({
       status: 400,
       fields: expect.arrayContaining([field]),
     })
-    const made = expectStatus(await fixture.owner.post(clients, publicClient()), 201).data
-    expect((await fixture.owner.patch(`${clients}/${made.id}`, { settings })).status).toBe(400)
+    const client = expectStatus(await fixture.owner.post(clients, publicClient()), 201).data
+    expect((await fixture.owner.patch(`${clients}/${client.id}`, { settings })).status).toBe(400)
   })
 
   test('lifetimes from 1 second to 21 days are stored unchanged', async () => {
@@ -403,24 +403,24 @@ describe('settings', () => {
     expectStatus(await fixture.owner.delete(`${fixture.I}/organizations/${gone}`), 204)
     expectStatus(await fixture.owner.patch(path, { settings: { custom: 1 } }), 200)
     expectStatus(await fixture.owner.patch(path, { status: 'disabled' }), 200)
-    // Enabling validates both redirect URI lists and nothing else.
+    // Enabling a client validates only its redirect URI lists, not the organization ids.
     expectStatus(await fixture.owner.patch(path, { status: 'active' }), 200)
     expectStatus(await fixture.owner.patch(path, allow(gone, kept)), 200)
-    const answer = await fixture.owner.patch(path, allow(gone, kept, `org_${'0'.repeat(26)}`))
-    expect({ status: answer.status, fields: errorFieldsOf(answer) }).toEqual({
+    const response = await fixture.owner.patch(path, allow(gone, kept, `org_${'0'.repeat(26)}`))
+    expect({ status: response.status, fields: errorFieldsOf(response) }).toEqual({
       status: 400,
       fields: ['settings.restrictions.organizations.allowed_org_ids[2]'],
     })
-    // A deleted organization cannot be added again after its removal from the list.
+    // After its removal from the list, the deleted organization cannot be added again.
     expectStatus(await fixture.owner.patch(path, allow(kept)), 200)
     expect((await fixture.owner.patch(path, allow(gone, kept))).status).toBe(400)
   })
 
   test('PATCH is a JSON Merge Patch: null removes, arrays are replaced, other sections are unchanged', async () => {
     const settings = { a: { b: 1, c: [1, 2] }, d: 1, openid: { redirect_uris: ['https://a.example/'] } }
-    const made = expectStatus(await fixture.owner.post(clients, publicClient({ settings })), 201).data
+    const client = expectStatus(await fixture.owner.post(clients, publicClient({ settings })), 201).data
     const patched = expectStatus(
-      await fixture.owner.patch(`${clients}/${made.id}`, {
+      await fixture.owner.patch(`${clients}/${client.id}`, {
         settings: { a: { b: null, c: [3] }, d: null, e: { f: null, g: 2 } },
       }),
       200,
@@ -429,9 +429,9 @@ describe('settings', () => {
   })
 
   test('metadata and other objects are replaced as a whole', async () => {
-    const made = expectStatus(await fixture.owner.post(clients, publicClient({ metadata: { a: 1, b: 2 } })), 201).data
+    const client = expectStatus(await fixture.owner.post(clients, publicClient({ metadata: { a: 1, b: 2 } })), 201).data
     expect(
-      expectStatus(await fixture.owner.patch(`${clients}/${made.id}`, { metadata: { c: null } }), 200).data.metadata,
+      expectStatus(await fixture.owner.patch(`${clients}/${client.id}`, { metadata: { c: null } }), 200).data.metadata,
     ).toEqual({ c: null })
   })
 })
@@ -478,16 +478,16 @@ describe('settings.security.redirect_uri_rules of the issuer', () => {
       await rules(given)
       for (const list of ['redirect_uris', 'post_logout_redirect_uris']) {
         const openid = { application_type: 'native', [list]: uris }
-        for (const answer of [
+        for (const response of [
           await fixture.owner.post(clients, withOpenid(openid)),
           await fixture.owner.patch(`${clients}/${before.id}`, { settings: { openid } }),
         ]) {
           if (refused.length === 0) {
-            expect([200, 201]).toContain(answer.status)
+            expect([200, 201]).toContain(response.status)
             continue
           }
-          expect([answer.status, answer.body.error]).toEqual([400, 'invalid_request'])
-          expect(answer.body.details).toEqual(
+          expect([response.status, response.body.error]).toEqual([400, 'invalid_request'])
+          expect(response.body.details).toEqual(
             refused.map(([index, rule]) => ({
               field: `settings.openid.${list}[${index}]`,
               code: 'not_allowed',
@@ -588,8 +588,8 @@ describe('token exchange capability', () => {
       ]),
       ['settings.openid.token_exchange.unknown', actor({ token_exchange: exchange({ unknown: 1 }) })],
     ] as [string, object][]) {
-      const answer = await fixture.owner.post(clients, body)
-      expect({ field, status: answer.status, fields: errorFieldsOf(answer) }).toMatchObject({
+      const response = await fixture.owner.post(clients, body)
+      expect({ field, status: response.status, fields: errorFieldsOf(response) }).toMatchObject({
         field,
         status: 400,
         fields: expect.arrayContaining([field]),
@@ -607,18 +607,21 @@ describe('token exchange capability', () => {
     })
     const manager = await createRestrictedKey(fixture, { scopes: ['issuers.clients:manage'] })
     for (const api of [writer, bound]) {
-      const answer = await api.post(clients, actor())
-      expect({ status: answer.status, error: answer.body.error }).toEqual({ status: 403, error: 'insufficient_scope' })
+      const response = await api.post(clients, actor())
+      expect({ status: response.status, error: response.body.error }).toEqual({
+        status: 403,
+        error: 'insufficient_scope',
+      })
     }
-    const made = expectStatus(await manager.post(clients, actor()), 201).data
-    const path = `${clients}/${made.id}`
+    const client = expectStatus(await manager.post(clients, actor()), 201).data
+    const path = `${clients}/${client.id}`
     for (const api of [writer, bound]) {
       expect(
         (await api.patch(path, { settings: { openid: { token_exchange: { max_access_token_age: 60 } } } })).status,
       ).toBe(403)
       expect((await api.patch(path, { settings: { openid: { token_exchange: null } } })).status).toBe(403)
       expect((await api.patch(path, { settings: { openid: null } })).status).toBe(403)
-      // A weaker caller may still change unrelated fields.
+      // A caller without this scope may still change other fields.
       expect((await api.patch(path, { description: uniqueName('d'), settings: { custom: 1 } })).status).toBe(200)
     }
     expectStatus(
@@ -644,7 +647,8 @@ describe('token exchange capability', () => {
         settings: { openid: { token_exchange: entry(resource, ...scopes) } },
       })
       expect(of(await manager.patch(path, give(here, 'a:read', 'issuers.users:delete')))).toEqual(refused)
-      // Scopes that a stronger caller granted remain. They cannot be moved, and the secret cannot be rotated.
+      // `manager` lacks a scope that the owner has granted the client. It may keep that scope in a PATCH, but can neither
+      // grant it for another resource nor rotate the secret of the client.
       expectStatus(await fixture.owner.patch(path, give(here, 'a:read', 'issuers.users:delete')), 200)
       expectStatus(await manager.patch(path, give(here, 'b:read', 'issuers.users:delete')), 200)
       expect(of(await manager.patch(path, give(there, 'issuers.users:delete')))).toEqual(refused)
@@ -660,16 +664,16 @@ describe('secrets', () => {
     JSON.stringify((await app.gatehouse.database.prisma.client.findUniqueOrThrow({ where: { id } })).secrets)
 
   test('a confidential client gets one secret, shown once; a public client gets none', async () => {
-    const made = expectStatus(await fixture.owner.post(clients, confidentialClient()), 201).data
-    expect(made.secret).toMatch(/^[\w-]{43}$/)
-    expect(await secretsOf(made.id)).not.toContain(made.secret)
-    for (const answer of [
-      await fixture.owner.get(`${clients}/${made.id}`),
+    const client = expectStatus(await fixture.owner.post(clients, confidentialClient()), 201).data
+    expect(client.secret).toMatch(/^[\w-]{43}$/)
+    expect(await secretsOf(client.id)).not.toContain(client.secret)
+    for (const response of [
+      await fixture.owner.get(`${clients}/${client.id}`),
       await fixture.owner.get(clients),
-      await fixture.owner.patch(`${clients}/${made.id}`, { name: 'Renamed' }),
+      await fixture.owner.patch(`${clients}/${client.id}`, { name: 'Renamed' }),
     ]) {
-      expect(answer.text).not.toContain(made.secret)
-      expect(answer.text).not.toMatch(/"secrets?"|hash/)
+      expect(response.text).not.toContain(client.secret)
+      expect(response.text).not.toMatch(/"secrets?"|hash/)
     }
     expect(expectStatus(await fixture.owner.post(clients, publicClient()), 201).data.secret).toBeNull()
   })
@@ -691,8 +695,8 @@ describe('secrets', () => {
       `${'k'.repeat(40)}\n`,
       '',
     ]) {
-      const answer = await fixture.owner.post(clients, confidentialClient({ secret }))
-      expect({ secret, status: answer.status, fields: errorFieldsOf(answer) }).toEqual({
+      const response = await fixture.owner.post(clients, confidentialClient({ secret }))
+      expect({ secret, status: response.status, fields: errorFieldsOf(response) }).toEqual({
         secret,
         status: 400,
         fields: ['secret'],
@@ -707,35 +711,35 @@ describe('secrets', () => {
     const refused = await fixture.owner.post(`${clients}/${open.id}/secret/rotate`)
     expect({ status: refused.status, error: refused.body.error }).toEqual({ status: 400, error: 'invalid_request' })
 
-    const made = expectStatus(
+    const client = expectStatus(
       await fixture.owner.post(clients, confidentialClient({ settings: { openid: { application_type: 'm2m' } } })),
       201,
     ).data
-    const rotated = expectStatus(await fixture.owner.post(`${clients}/${made.id}/secret/rotate`), 200).data
-    expect(rotated.secret).not.toBe(made.secret)
+    const rotated = expectStatus(await fixture.owner.post(`${clients}/${client.id}/secret/rotate`), 200).data
+    expect(rotated.secret).not.toBe(client.secret)
     const token = async (secret: string) => {
       const response = await fetch(`${app.idpUrl}/${fixture.issuerId}/token`, {
         method: 'POST',
-        headers: { authorization: `Basic ${Buffer.from(`${made.id}:${secret}`).toString('base64')}` },
+        headers: { authorization: `Basic ${Buffer.from(`${client.id}:${secret}`).toString('base64')}` },
         body: new URLSearchParams({ grant_type: 'client_credentials' }),
       })
       await response.text()
       return response.status
     }
-    expect([await token(made.secret), await token(rotated.secret)]).toEqual([200, 200])
+    expect([await token(client.secret), await token(rotated.secret)]).toEqual([200, 200])
     app.clock.advance(15 * 60_000 - 1000)
-    expect(await token(made.secret)).toBe(200)
+    expect(await token(client.secret)).toBe(200)
     app.clock.advance(1001)
-    expect([await token(made.secret), await token(rotated.secret)]).toEqual([401, 200])
+    expect([await token(client.secret), await token(rotated.secret)]).toEqual([401, 200])
   })
 
   test('20 parallel rotations all succeed, and each secret is valid', async () => {
-    const made = expectStatus(await fixture.owner.post(clients, confidentialClient()), 201).data
-    const answers = await Promise.all(
-      Array.from({ length: 8 }, () => fixture.owner.post(`${clients}/${made.id}/secret/rotate`)),
+    const client = expectStatus(await fixture.owner.post(clients, confidentialClient()), 201).data
+    const responses = await Promise.all(
+      Array.from({ length: 8 }, () => fixture.owner.post(`${clients}/${client.id}/secret/rotate`)),
     )
-    expect(answers.map(({ status }) => status)).toEqual(Array(8).fill(200))
-    expect(JSON.parse(await secretsOf(made.id))).toHaveLength(9)
+    expect(responses.map(({ status }) => status)).toEqual(Array(8).fill(200))
+    expect(JSON.parse(await secretsOf(client.id))).toHaveLength(9)
   })
 })
 
@@ -746,19 +750,19 @@ describe('states', () => {
     for (const status of ['deleted', 'suspended', 'x', ''])
       expect((await fixture.owner.patch(path, { status })).status).toBe(400)
     expect((await fixture.owner.delete(path)).status).toBe(204)
-    for (const answer of [
+    for (const response of [
       await fixture.owner.get(path),
       await fixture.owner.patch(path, { status: 'active' }),
       await fixture.owner.delete(path),
       await fixture.owner.post(`${path}/secret/rotate`),
     ]) {
-      expect(answer.status).toBe(404)
+      expect(response.status).toBe(404)
     }
   })
 
   test('the list omits deleted clients unless the status filter includes them', async () => {
     const name = uniqueName('Listed')
-    const made = expectStatus(await fixture.owner.post(clients, publicClient({ name })), 201).data
+    const client = expectStatus(await fixture.owner.post(clients, publicClient({ name })), 201).data
     const find = async (query: string) =>
       expectStatus(await fixture.owner.get(`${clients}?name=${name}${query}`), 200).data.map(({ id }: AnyJson) => id)
     expect([
@@ -766,9 +770,9 @@ describe('states', () => {
       await find('&status=active'),
       await find('&status=disabled'),
       await find('&status=deleted'),
-    ]).toEqual([[made.id], [made.id], [], []])
-    expectStatus(await fixture.owner.delete(`${clients}/${made.id}`), 204)
-    expect([await find(''), await find('&status=active'), await find('&status=deleted')]).toEqual([[], [], [made.id]])
+    ]).toEqual([[client.id], [client.id], [], []])
+    expectStatus(await fixture.owner.delete(`${clients}/${client.id}`), 204)
+    expect([await find(''), await find('&status=active'), await find('&status=deleted')]).toEqual([[], [], [client.id]])
     app.clock.advance(31 * DAY + 1)
     expect(await find('&status=deleted')).toEqual([])
   })
@@ -788,14 +792,14 @@ describe('states', () => {
   test('deleting the issuer deletes its clients and stops serving its endpoints', async () => {
     const issuer = expectStatus(await fixture.owner.post(`${fixture.A}/issuers`, { name: 'Doomed' }), 201).data
     const at = `${fixture.A}/issuers/${issuer.id}/clients`
-    const made = expectStatus(await fixture.owner.post(at, publicClient()), 201).data
+    const client = expectStatus(await fixture.owner.post(at, publicClient()), 201).data
     expectStatus(await fixture.owner.delete(`${fixture.A}/issuers/${issuer.id}`), 204)
     expect([
       (await fixture.owner.get(at)).status,
-      (await fixture.owner.get(`${at}/${made.id}`)).status,
+      (await fixture.owner.get(`${at}/${client.id}`)).status,
       (await fixture.owner.post(at, publicClient())).status,
     ]).toEqual([404, 404, 404])
-    const row = await app.gatehouse.database.prisma.client.findUniqueOrThrow({ where: { id: made.id } })
+    const row = await app.gatehouse.database.prisma.client.findUniqueOrThrow({ where: { id: client.id } })
     expect(row.status).toBe('deleted')
   })
 })
@@ -803,20 +807,20 @@ describe('states', () => {
 test('a caller cannot grant a client platform scopes that it lacks', async () => {
   const writer = await createRestrictedKey(fixture, { scopes: ['issuers.clients:write', 'issuers.users:manage'] })
   for (const scopes of [['issuers.clients:delete'], ['svc:all'], ['issuers.users:manage', 'accounts:read']]) {
-    const answer = await writer.post(clients, publicClient({ settings: { scopes } }))
-    expect({ scopes, status: answer.status, error: answer.body.error }).toEqual({
+    const response = await writer.post(clients, publicClient({ settings: { scopes } }))
+    expect({ scopes, status: response.status, error: response.body.error }).toEqual({
       scopes,
       status: 403,
       error: 'insufficient_scope',
     })
   }
-  const made = expectStatus(
+  const client = expectStatus(
     await writer.post(clients, publicClient({ settings: { scopes: ['issuers.users:read', 'orders:read', 'openid'] } })),
     201,
   ).data
-  const path = `${clients}/${made.id}`
+  const path = `${clients}/${client.id}`
   expect((await writer.patch(path, { settings: { scopes: ['svc:all'] } })).status).toBe(403)
-  // Scopes that a stronger caller granted remain when a weaker caller changes another field.
+  // A caller may keep platform scopes that it lacks when it changes other fields.
   expectStatus(await fixture.owner.patch(path, { settings: { scopes: ['svc:all'] } }), 200)
   expectStatus(await writer.patch(path, { settings: { scopes: ['svc:all', 'issuers.users:write'], custom: 1 } }), 200)
   expectStatus(await writer.patch(path, { name: 'Renamed' }), 200)

@@ -31,7 +31,7 @@ afterAll(() => app.close())
 
 const rows = () => app.gatehouse.database.prisma.consoleSession.findMany()
 
-/** Signs in like a user and collects every response that the browser got from the console. */
+/** Signs in to the console, and records the headers and body of every response of the console in `heard`. */
 async function signInUser(path = '/console') {
   const heard: string[] = []
   const send: typeof fetch = async (url, init) => {
@@ -49,7 +49,7 @@ async function signInUser(path = '/console') {
 
 const OURS = { accept: 'application/json', 'content-type': 'application/json', 'x-gatehouse-console': '1' }
 
-/** Sends GraphQL as a page of the console does. */
+/** Sends a GraphQL request with the cookies and headers of a page of the console. */
 const askFrom =
   (browser: TestBrowser) =>
   async (query = ME, at: TestApp = app, headers: Record<string, string> = { origin: app.baseUrl, ...OURS }) => {
@@ -203,7 +203,8 @@ describe('session lifetime', () => {
       method: 'POST',
       headers: { origin: app.baseUrl },
     })
-    // The post-logout redirect leads to the console, which redirects to the issuer, where the browser has no session.
+    // The post-logout redirect goes to the console, which redirects to the issuer. The browser has no session there, so
+    // the sign-in page is shown.
     expect(page.url).toContain(`${app.idpUrl}/`)
     expect(page.html).toContain('name="password"')
     expect((await ask()).status).toBe(401)
@@ -256,8 +257,8 @@ describe('session lifetime', () => {
     expect((await ask()).status).toBe(401)
   })
 
-  // The last test that signs in: the library checks ID tokens against the machine's clock, and this test moves the
-  // clock of the application.
+  // This must be the last test that signs in: it advances the clock of the application, but the OpenID library of the
+  // console checks ID tokens against the clock of the machine.
   test('many requests in two processes refresh the tokens once per expiry', async () => {
     const other = await app.startSecondApp()
     const { ask } = await signInUser()
@@ -283,7 +284,7 @@ describe('files', () => {
     return found
   }
 
-  test('the first load is at most 200 kB of JavaScript, gzipped', () => {
+  test('the first page loads at most 200 kB of JavaScript, gzipped', () => {
     const bytes = [...below(entry)].map(
       (name) => gzipSync(readFileSync(join(packageRoot, 'dist/console', manifest[name]!.file)), { level: 9 }).length,
     )

@@ -1,6 +1,6 @@
 /**
- * Custom domains (docs/contract.md#domains-and-payments, docs/contract.md#domain-endpoints, section 3,
- * docs/contract.md#common-field-rules), with a real name server.
+ * Custom domains (docs/contract.md#domains-and-payments, docs/contract.md#domain-endpoints,
+ * docs/contract.md#common-field-rules), with a local DNS server.
  */
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals'
 import { systemContext } from '../../src/platform/jobs/periodic-jobs.js'
@@ -26,7 +26,7 @@ afterAll(async () => {
   await app.close()
   await dns.close()
 })
-// An account has at most 20 domains: each test gets its own account, without an issuer unless it creates one.
+// Each test gets an account of its own, because an account has at most 20 domains. Tests that need an issuer create one.
 beforeEach(async () => {
   const { owner, accountId } = await createAccount(app, 'Mine')
   mine = { app, owner, accountId, A: `/v1/accounts/${accountId}`, issuerId: '', I: '' }
@@ -46,9 +46,9 @@ const verified = async (tenant: Tenant, host = newHost()) => {
 
 test('a domain is created unverified, with the TXT record that proves control', async () => {
   const heard = await eventsRecordedFromNow(app, mine.accountId)
-  const answer = await mine.owner.post(`${mine.A}/domains`, { host: 'Login.Example.ORG.' })
-  expect(answer.status).toBe(201)
-  expect(answer.body.data).toEqual({
+  const response = await mine.owner.post(`${mine.A}/domains`, { host: 'Login.Example.ORG.' })
+  expect(response.status).toBe(201)
+  expect(response.body.data).toEqual({
     id: expect.stringMatching(/^dom_/),
     host: 'login.example.org',
     verified: false,
@@ -62,10 +62,10 @@ test('a domain is created unverified, with the TXT record that proves control', 
     created_at: expect.any(Number),
     updated_at: expect.any(Number),
   })
-  expect(answer.headers.get('etag')).toBe(`"${answer.body.data.updated_at}"`)
+  expect(response.headers.get('etag')).toBe(`"${response.body.data.updated_at}"`)
   const list = await mine.owner.get(`${mine.A}/domains`)
-  expect(list.body).toEqual({ data: [answer.body.data], next_cursor: null, has_more: false })
-  const target = { type: 'domain', id: answer.body.data.id }
+  expect(list.body).toEqual({ data: [response.body.data], next_cursor: null, has_more: false })
+  const target = { type: 'domain', id: response.body.data.id }
   expect(await heard()).toMatchObject([{ type: 'domain.created', target, data: { host: 'login.example.org' } }])
 })
 
@@ -98,16 +98,16 @@ test.each([
   ['a private suffix of the public suffix list', 'github.io', 'public_suffix'],
   ['an international public suffix', 'xn--55qx5d.cn', 'public_suffix'],
 ])('%s is not a domain: 400', async (_, host, code) => {
-  const answer = await mine.owner.post(`${mine.A}/domains`, { host })
-  expect(answer.status).toBe(400)
-  expect(answer.body.details).toMatchObject([{ field: 'host', code }])
+  const response = await mine.owner.post(`${mine.A}/domains`, { host })
+  expect(response.status).toBe(400)
+  expect(response.body.details).toMatchObject([{ field: 'host', code }])
 })
 
 test('a body without host, with an unknown field or with a wrong type is 400 with the field', async () => {
   const fields = async (body: object) => {
-    const answer = await mine.owner.post(`${mine.A}/domains`, body)
-    expect(answer.status).toBe(400)
-    return answer.body.details.map(({ field, code }: { field: string; code: string }) => [field, code])
+    const response = await mine.owner.post(`${mine.A}/domains`, body)
+    expect(response.status).toBe(400)
+    return response.body.details.map(({ field, code }: { field: string; code: string }) => [field, code])
   }
   expect(await fields({})).toEqual([['host', 'required']])
   expect(await fields({ host: 5 })).toEqual([['host', 'invalid_type']])
@@ -125,17 +125,17 @@ test('the same host twice is 409; another account may have it too until one of t
   expect((await other.owner.post(`${other.A}/domains/${host}/verify`)).status).toBe(200)
   const late = await createAccount(app)
   expect((await late.owner.post(`/v1/accounts/${late.accountId}/domains`, { host })).status).toBe(409)
-  const answer = await mine.owner.post(`${mine.A}/domains/${host}/verify`)
-  expect(answer.status).toBe(409)
-  expect(answer.text).not.toContain(other.accountId)
+  const response = await mine.owner.post(`${mine.A}/domains/${host}/verify`)
+  expect(response.status).toBe(409)
+  expect(response.text).not.toContain(other.accountId)
 })
 
 test('20 domains per account: the 21st is 400, also under 20 parallel POSTs', async () => {
   for (let n = 0; n < 5; n++) await add(mine)
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     Array.from({ length: 20 }, () => mine.owner.post(`${mine.A}/domains`, { host: newHost() })),
   )
-  expect(answers.map(({ status }) => status).sort()).toEqual([...Array(15).fill(201), ...Array(5).fill(400)])
+  expect(responses.map(({ status }) => status).sort()).toEqual([...Array(15).fill(201), ...Array(5).fill(400)])
   expect((await mine.owner.get(`${mine.A}/domains`)).body.data).toHaveLength(20)
   const [{ id }] = (await mine.owner.get(`${mine.A}/domains`)).body.data
   expectStatus(await mine.owner.delete(`${mine.A}/domains/${id}`), 204)
@@ -144,8 +144,8 @@ test('20 domains per account: the 21st is 400, also under 20 parallel POSTs', as
 
 test('of 20 parallel POSTs of the same host one succeeds, the others are 409', async () => {
   const host = newHost()
-  const answers = await Promise.all(Array.from({ length: 20 }, () => mine.owner.post(`${mine.A}/domains`, { host })))
-  expect(answers.map(({ status }) => status).sort()).toEqual([201, ...Array(19).fill(409)])
+  const responses = await Promise.all(Array.from({ length: 20 }, () => mine.owner.post(`${mine.A}/domains`, { host })))
+  expect(responses.map(({ status }) => status).sort()).toEqual([201, ...Array(19).fill(409)])
 })
 
 test('the list is newest first, in pages', async () => {
@@ -195,8 +195,8 @@ test('of two accounts that verify one host in parallel one succeeds, the other g
     const host = newHost()
     const [one, other] = [await add(mine, host), await add(theirs, host)]
     dns.set(one.verification.name, one.verification.value, other.verification.value)
-    const answers = await Promise.all([mine, theirs].map(({ owner, A }) => owner.post(`${A}/domains/${host}/verify`)))
-    expect(answers.map(({ status }) => status).sort()).toEqual([200, 409])
+    const responses = await Promise.all([mine, theirs].map(({ owner, A }) => owner.post(`${A}/domains/${host}/verify`)))
+    expect(responses.map(({ status }) => status).sort()).toEqual([200, 409])
   }
 })
 
@@ -211,12 +211,12 @@ test('a name server that fails or does not respond is 400 within seconds, never 
   expect(performance.now() - began).toBeLessThan(6500)
 })
 
-test('with an Idempotency-Key, the DNS query to an unresponsive name server holds no transaction open', async () => {
+test('with an Idempotency-Key, the DNS query to an unresponsive name server keeps no transaction open', async () => {
   const domain = await add(mine)
   dns.behavior = 'silent'
   const path = `${mine.A}/domains/${domain.id}/verify`
   const verification = mine.owner.post(path, undefined, { 'idempotency-key': domain.id })
-  await waitUntil('the name server is asked', () => dns.queriedNames.includes(domain.verification.name))
+  await waitUntil('the name server has received the query', () => dns.queriedNames.includes(domain.verification.name))
   const text = `SELECT query FROM pg_stat_activity WHERE datname = current_database() AND state ~ '^idle in trans'`
   expect(await app.gatehouse.database.query('', text, [])).toEqual([])
   expect((await verification).status).toBe(400)
@@ -227,9 +227,9 @@ test('assign: verified to assigned, to an issuer of the same account, also from 
   const domain = await verified(mine)
   const path = `${mine.A}/domains/${domain.host}`
   const heard = await eventsRecordedFromNow(app, mine.accountId)
-  const notices: string[] = []
+  const notifications: string[] = []
   const subscription = listen(app.gatehouse.database, app.gatehouse.log, {
-    onNotification: (topic, id) => notices.push(`${topic}:${id}`),
+    onNotification: (topic, id) => notifications.push(`${topic}:${id}`),
     onReconnect: () => {},
   })
   await waitUntil('the listener is connected', () => subscription.connected())
@@ -253,12 +253,12 @@ test('assign: verified to assigned, to an issuer of the same account, also from 
     ['domain.assigned', second.id],
     ['domain.unassigned', second.id],
   ])
-  // The IdP hears of it: its addresses depend on it.
+  // Each change notifies the processes of the IdP, because the URLs of an issuer depend on its domains.
   await notify(systemContext(app.gatehouse), 'spare_keys', 'last')
-  await waitUntil('the last notification has arrived', () => notices.includes('spare_keys:last'))
+  await waitUntil('the last notification has arrived', () => notifications.includes('spare_keys:last'))
   await subscription.close()
   const expected = [mine.issuerId, mine.issuerId, second.id, second.id].map((id) => `issuer:${id}`)
-  expect(notices.filter((notice) => notice.startsWith('issuer:'))).toEqual(expected)
+  expect(notifications.filter((text) => text.startsWith('issuer:'))).toEqual(expected)
 })
 
 test('unassign: assigned to verified; the domain can be assigned again, and a second unassign is 400', async () => {
@@ -309,7 +309,7 @@ test('DELETE removes a domain and its assignment by host or id; a second DELETE 
   expect((await mine.owner.delete(path)).status).toBe(204)
   expect((await mine.owner.delete(path)).status).toBe(404)
   expect(await heard()).toMatchObject([{ type: 'domain.deleted', data: { host: domain.host } }])
-  // Another account can add it now.
+  // Another account can now add and verify the host.
   await verified(theirs, domain.host)
 })
 
@@ -319,27 +319,27 @@ test('domains of another account and unknown hosts are the same 404', async () =
   for (const name of [foreign.id, foreign.host, newHost(), `dom_${'0'.repeat(26)}`, '%20', 'a%2Fb', '..%2f']) {
     for (const action of ['verify', 'assign', 'unassign']) {
       const body = action === 'assign' ? { issuer_id: mine.issuerId } : undefined
-      const answer = await mine.owner.post(`${mine.A}/domains/${name}/${action}`, body)
-      expect({ name, action, status: answer.status }).toEqual({ name, action, status: 404 })
+      const response = await mine.owner.post(`${mine.A}/domains/${name}/${action}`, body)
+      expect({ name, action, status: response.status }).toEqual({ name, action, status: 404 })
     }
     expect((await mine.owner.delete(`${mine.A}/domains/${name}`)).status).toBe(404)
   }
 })
 
 test('PATCH of an account with domains records an event for each added and removed domain', async () => {
-  const [old, kept, made] = [await add(mine), await add(mine), newHost()]
+  const [old, kept, created] = [await add(mine), await add(mine), newHost()]
   const heard = await eventsRecordedFromNow(app, mine.accountId)
-  expectStatus(await mine.owner.patch(mine.A, { domains: [{ host: kept.host }, { host: made }] }), 200)
+  expectStatus(await mine.owner.patch(mine.A, { domains: [{ host: kept.host }, { host: created }] }), 200)
   expect((await heard('domain')).map(({ type, data }) => [type, data.host])).toEqual([
     ['domain.deleted', old.host],
-    ['domain.created', made],
+    ['domain.created', created],
   ])
   expect((await mine.owner.patch(mine.A, { domains: [{ host: 'co.uk' }] })).body.details).toMatchObject([
     { field: 'domains[0].host', code: 'public_suffix' },
   ])
 })
 
-test('GraphQL: the same list and the same errors', async () => {
+test('GraphQL returns the same list and the same errors as /v1', async () => {
   const domain = await add(mine)
   const ask = `query ($a: ID!) { domains(accountId: $a) { data { host verification { name value } } hasMore } }`
   const { body } = await mine.owner.graphql(ask, { a: mine.accountId })

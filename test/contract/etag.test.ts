@@ -16,14 +16,15 @@ afterAll(() => app.close())
 interface Kind {
   /** Creates a resource and returns its path. */
   make(): Promise<string>
+  /** Returns the body of a PATCH that changes the resource. */
   patch(): object
-  /** The status of DELETE; undefined if there is no DELETE. */
+  /** The HTTP status of DELETE; undefined if there is no DELETE. */
   deletion?: 202 | 204
-  /** The status of a GET after the deletion. */
+  /** The HTTP status of GET after the deletion. */
   after?: 404 | 200
 }
 
-/** Paths of this route. */
+/** Matches the paths of a route. */
 const fitting = ({ path }: Route) => new RegExp(`^${path.replace(/\{\w+\}/g, '[^/]+')}$`)
 
 const creating = (collection: () => string, body: () => object) => async () =>
@@ -160,20 +161,20 @@ describe.each(kinds)('%s', (_, { make, patch, deletion, after }) => {
       async () => ' * ',
     ]) {
       const given = await value()
-      const answer = await fixture.owner.patch(path, patch(), { 'if-match': given })
-      expect({ given, status: answer.status }).toEqual({ given, status: 200 })
+      const response = await fixture.owner.patch(path, patch(), { 'if-match': given })
+      expect({ given, status: response.status }).toEqual({ given, status: 200 })
     }
   })
 
   test('a value that does not match is 412 with the documented body, and changes nothing', async () => {
     for (const given of ['"0"', '"1", "2"', '"a,b"', `"${(await tag()).slice(1, -1)}0"`]) {
       const before = await fixture.owner.get(path)
-      for (const answer of [
+      for (const response of [
         await fixture.owner.patch(path, patch(), { 'if-match': given }),
         ...(deletion ? [await fixture.owner.delete(path, { 'if-match': given })] : []),
       ]) {
-        expect({ given, status: answer.status }).toEqual({ given, status: 412 })
-        const { request_id, ...body } = answer.body
+        expect({ given, status: response.status }).toEqual({ given, status: 412 })
+        const { request_id, ...body } = response.body
         expect(request_id).toMatch(/^req_/)
         expect(body).toEqual({
           error: 'precondition_failed',
@@ -181,7 +182,7 @@ describe.each(kinds)('%s', (_, { make, patch, deletion, after }) => {
           currentETag: before.headers.get('etag'),
           retryable: false,
         })
-        expect(answer.headers.get('etag')).toBeNull()
+        expect(response.headers.get('etag')).toBeNull()
       }
       expect((await fixture.owner.get(path)).text).toBe(before.text)
     }
@@ -202,14 +203,16 @@ describe.each(kinds)('%s', (_, { make, patch, deletion, after }) => {
       ',',
       '',
     ]) {
-      const answer = await fixture.owner.patch(path, patch(), { 'if-match': given })
-      expect({ given, status: answer.status, error: answer.body.error }).toEqual({
+      const response = await fixture.owner.patch(path, patch(), { 'if-match': given })
+      expect({ given, status: response.status, error: response.body.error }).toEqual({
         given,
         status: 400,
         error: 'invalid_request',
       })
-      expect(answer.body.details).toEqual([{ field: 'If-Match', code: 'invalid_format', message: expect.any(String) }])
-      expect(answer.body.error_description).toMatch(/^If-Match: must /)
+      expect(response.body.details).toEqual([
+        { field: 'If-Match', code: 'invalid_format', message: expect.any(String) },
+      ])
+      expect(response.body.error_description).toMatch(/^If-Match: must /)
       if (deletion) expect((await fixture.owner.delete(path, { 'if-match': given })).status).toBe(400)
     }
     expect(await tag()).toBe(current)
@@ -227,32 +230,32 @@ describe.each(kinds)('%s', (_, { make, patch, deletion, after }) => {
 
   test('of 20 parallel PATCHes with the same If-Match exactly one is 200, the others are 412', async () => {
     const current = await tag()
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 20 }, () => fixture.owner.patch(path, patch(), { 'if-match': current })),
     )
-    expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array(19).fill(412)])
-    const winner = answers.find(({ status }) => status === 200)!
+    expect(responses.map(({ status }) => status).sort()).toEqual([200, ...Array(19).fill(412)])
+    const winner = responses.find(({ status }) => status === 200)!
     expect(await tag()).toBe(winner.headers.get('etag'))
   })
 
   test('If-None-Match with the current tag is 304 without a body, otherwise 200', async () => {
     const current = await tag()
-    // Responses with computed fields are never 304; see below.
+    // A response with computed fields is never 304, because these fields can change without a new `updated_at`.
     if (routes.some((route) => route.hasDerivedFields && route.method === 'GET' && fitting(route).test(path))) {
       expect((await fixture.owner.get(path, { 'if-none-match': current })).status).toBe(200)
       return
     }
     for (const given of [current, `W/${current}`, `"0", ${current}`, '*']) {
-      const answer = await fixture.owner.get(path, { 'if-none-match': given })
-      expect({ given, status: answer.status, text: answer.text }).toEqual({ given, status: 304, text: '' })
-      expect(answer.headers.get('etag')).toBe(current)
+      const response = await fixture.owner.get(path, { 'if-none-match': given })
+      expect({ given, status: response.status, text: response.text }).toEqual({ given, status: 304, text: '' })
+      expect(response.headers.get('etag')).toBe(current)
     }
     expect((await fixture.owner.get(path, { 'if-none-match': '"0"' })).status).toBe(200)
   })
 
   test('HEAD returns the ETag of GET and no body', async () => {
-    const answer = await fixture.owner.request('HEAD', path)
-    expect({ status: answer.status, text: answer.text, etag: answer.headers.get('etag') }).toEqual({
+    const response = await fixture.owner.request('HEAD', path)
+    expect({ status: response.status, text: response.text, etag: response.headers.get('etag') }).toEqual({
       status: 200,
       text: '',
       etag: await tag(),
@@ -288,14 +291,14 @@ describe.each(kinds)('%s', (_, { make, patch, deletion, after }) => {
     if (!deletion) return
     const other = await make()
     const current = (await fixture.owner.get(other)).headers.get('etag')!
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 20 }, () => fixture.owner.delete(other, { 'if-match': current })),
     )
-    const good = answers.filter(({ status }) => status === deletion)
-    // A second deletion of a user is 202 again (docs/contract.md#states-and-transitions). Any other second deletion is
-    // 404, or 412 if it ran in between.
+    const good = responses.filter(({ status }) => status === deletion)
+    // A second DELETE of a user is 202 again (docs/contract.md#states-and-transitions). Of other resources it is 404, or
+    // 412 if the ETag was compared after the first DELETE.
     if (deletion === 204) expect(good).toHaveLength(1)
-    expect(answers.every(({ status }) => [deletion, 404, 412].includes(status))).toBe(true)
+    expect(responses.every(({ status }) => [deletion, 404, 412].includes(status))).toBe(true)
   })
 })
 
@@ -326,7 +329,7 @@ test('resources with computed fields are never a stale 304: effective scopes, ti
 
 test('a 201 has the ETag, and so do actions that return one resource', async () => {
   const { owner, A, I, ids } = fixture
-  for (const answer of [
+  for (const response of [
     await owner.post(`${I}/clients`, publicClient()),
     await owner.post(`${I}/clients/${ids.client_id}/secret/rotate`),
     await owner.post(`${A}/api-keys/${ids.key_id}/rotate`),
@@ -334,8 +337,8 @@ test('a 201 has the ETag, and so do actions that return one resource', async () 
     await owner.post(`${A}/api-keys/${ids.key_id}/unblock`),
     await owner.post(`${A}/api-keys/${ids.key_id}/revoke`),
   ]) {
-    expect([200, 201]).toContain(answer.status)
-    expect(answer.headers.get('etag')).toBe(`"${answer.body.data.updated_at}"`)
+    expect([200, 201]).toContain(response.status)
+    expect(response.headers.get('etag')).toBe(`"${response.body.data.updated_at}"`)
   }
 })
 
@@ -355,8 +358,12 @@ test('lists and errors have no ETag', async () => {
     `${I}/auth-methods`,
     `${I}/users/${ids.user_id}/verifiers`,
   ]) {
-    const answer = await owner.get(path, { 'if-none-match': '*' })
-    expect({ path, status: answer.status, etag: answer.headers.get('etag') }).toEqual({ path, status: 200, etag: null })
+    const response = await owner.get(path, { 'if-none-match': '*' })
+    expect({ path, status: response.status, etag: response.headers.get('etag') }).toEqual({
+      path,
+      status: 200,
+      etag: null,
+    })
   }
   expect((await owner.get(`${A}/nothing`)).headers.get('etag')).toBeNull()
 })
@@ -395,19 +402,19 @@ test('parallel merge patches of different settings keys without If-Match lose no
     [issuer, 'settings'],
     [user, 'metadata'],
   ] as const) {
-    const answers = await Promise.all(names.map((name) => owner.patch(path, { [field]: { [name]: name } })))
-    expect(answers.map(({ status }) => status)).toEqual(names.map(() => 200))
+    const responses = await Promise.all(names.map((name) => owner.patch(path, { [field]: { [name]: name } })))
+    expect(responses.map(({ status }) => status)).toEqual(names.map(() => 200))
     const { data } = expectStatus(await owner.get(path), 200)
     for (const name of names) expect(data[field][name]).toBe(name)
   }
 })
 
 test('many parallel writers on a merged field all get a response below 500', async () => {
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     Array.from({ length: 40 }, (_, i) => fixture.owner.patch(fixture.I, { settings: { [`n${i}`]: i } })),
   )
-  const good = answers.flatMap(({ status }, i) => (status === 200 ? [i] : []))
-  expect(answers.filter(({ status }) => status !== 200 && status !== 409).map(({ text }) => text)).toEqual([])
+  const good = responses.flatMap(({ status }, i) => (status === 200 ? [i] : []))
+  expect(responses.filter(({ status }) => status !== 200 && status !== 409).map(({ text }) => text)).toEqual([])
   const { data } = expectStatus(await fixture.owner.get(fixture.I), 200)
   for (const i of good) expect(data.settings[`n${i}`]).toBe(i)
 })

@@ -1,6 +1,6 @@
 /**
- * Counts of events (docs/contract.md#event-endpoints): the shape of the response, and that precomputed and current
- * counts together equal the count of the events.
+ * Counts of events (docs/contract.md#event-endpoints): the shape of the response, and that the precomputed counts plus
+ * the counts of newer events equal the number of events.
  */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
@@ -44,7 +44,7 @@ const newRow = (accountId: string, row: Row): unknown[] => {
 const insertText = `INSERT INTO events (id, account_id, created_at, ${dimensions.join(', ')}, actor, target, context)
   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, '{}', '{}', '{}')`
 
-/** Creates an account without events. */
+/** Creates an account without events, and returns its owner and a function that requests its event counts. */
 async function emptyAccount(): Promise<{
   owner: ApiClient
   accountId: string
@@ -69,7 +69,10 @@ const insert = async (accountId: string, rows: Row[], client: pg.Pool | pg.Clien
 const count = () => countEvents(systemContext(app.gatehouse))
 
 const MONTH = Date.UTC(2026, 10, 1)
-/** Drops everything before MONTH. */
+/**
+ * Runs the job that drops the events before MONTH.
+ * @param countingMeanwhile whether the counting job runs before each partition is dropped
+ */
 async function retain(countingMeanwhile: boolean): Promise<void> {
   const context = systemContext(app.gatehouse)
   await context.db.$executeRawUnsafe('SELECT create_event_partition($1::bigint)', Date.UTC(2026, 9, 1))
@@ -143,7 +146,7 @@ describe('the response', () => {
         },
       ],
     })
-    // A row without a key is omitted, and so is a bucket without other rows. Empty buckets are not added.
+    // A row without a key is omitted. A bucket without rows is omitted as well.
     expect(await aggregate({ group_by: 'issuer_id', interval: 'hour' })).toEqual({
       interval: 'hour',
       group_by: 'issuer_id',
@@ -176,9 +179,9 @@ describe('the response', () => {
     ['cursor', 'evt_00000000000000000000000000'],
   ])('%s=%s is 400', async (name, value) => {
     const { owner, accountId } = await emptyAccount()
-    const answer = await owner.get(`/v1/accounts/${accountId}/events/aggregate?${name}=${value}`)
-    expect({ status: answer.status, error: answer.body.error }).toEqual({ status: 400, error: 'invalid_request' })
-    expect(answer.body.details[0].field).toContain(name)
+    const response = await owner.get(`/v1/accounts/${accountId}/events/aggregate?${name}=${value}`)
+    expect({ status: response.status, error: response.body.error }).toEqual({ status: 400, error: 'invalid_request' })
+    expect(response.body.details[0].field).toContain(name)
   })
 
   test('an empty count_unique counts none; times out of range find nothing', async () => {
@@ -216,7 +219,7 @@ describe('the response', () => {
   })
 })
 
-/** Computes the expected counts from the events alone. */
+/** Computes the expected response to a query from the events. */
 function counted(rows: Row[], query: AnyJson): AnyJson {
   const { interval = null, group_by = null, count_unique = '', after, before, event_types } = query
   const unique = count_unique === '' ? [] : (count_unique.split(',') as Dimension[])
@@ -273,7 +276,7 @@ const event: fc.Arbitrary<Row> = fc.record({
     fc.Arbitrary<string | null>
   >),
 })
-/** Mostly absent, because each filter leaves fewer events that could reveal an error. */
+/** A filter that is usually absent, because a query with many filters matches few events and finds few errors. */
 const seldom = (...given: string[]) =>
   fc.oneof({ weight: 6, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary: fc.constantFrom(...given) })
 const often = <T>(given: fc.Arbitrary<T>) => fc.option(given, { nil: undefined, freq: 3 })
@@ -295,11 +298,11 @@ const step = fc.oneof(
     weight: 3,
     arbitrary: fc.record({ do: fc.constant('write' as const), events: fc.array(event, { maxLength: 20 }) }),
   },
-  // A transaction that writes now and commits after later steps.
+  // `begin` writes events in a transaction, which a later `commit` commits.
   { weight: 2, arbitrary: fc.record({ do: fc.constant('begin' as const), events: fc.array(event, { maxLength: 4 }) }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('commit' as const) }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('count' as const) }) },
-  // The months before the one of MONDAY are past the retention, and dropping them also runs while counting.
+  // `retain` drops the months before the one of MONDAY; with `meanwhile`, the counting job runs at the same time.
   { weight: 1, arbitrary: fc.record({ do: fc.constant('retain' as const), meanwhile: fc.boolean() }) },
   { weight: 4, arbitrary: fc.record({ do: fc.constant('ask' as const), query }) },
 )
@@ -330,7 +333,7 @@ test('the response equals the count of the events, in any order of writing, comm
           } else if (one.do === 'count') {
             await count()
           } else if (one.do === 'retain') {
-            // A month can be dropped only when no query uses it.
+            // A partition cannot be dropped while an open transaction uses it.
             if (open.length > 0) continue
             await retain(one.meanwhile)
             rows.splice(0, rows.length, ...rows.filter(({ at }) => at >= MONTH))
@@ -362,7 +365,7 @@ test('while several processes write and count events, no response counts an even
   const reader = async () => {
     while (running) {
       const before = written
-      const total = (answer: AnyJson) => answer.buckets[0].rows[0]?.count ?? 0
+      const total = (response: AnyJson) => response.buckets[0].rows[0]?.count ?? 0
       const [few, many] = [total(await aggregate()), total(await aggregate({ count_unique: 'user_id' }))]
       for (const found of [few, many]) {
         expect(found).toBeGreaterThanOrEqual(before)
@@ -382,7 +385,7 @@ test('in a cluster with new transaction ids, event positions continue above the 
   const { pool } = app.gatehouse.database
   await insert(accountId, [row(MONDAY)])
   await count()
-  // As after a restore: the stored positions are far ahead of the transaction ids of this cluster.
+  // After a restore into another cluster, the stored positions can be far above the transaction ids of that cluster.
   await pool.query('UPDATE events SET commit_position = commit_position + 1000000000')
   await pool.query('UPDATE event_progress SET counted_up_to = counted_up_to + 1000000000')
   await advanceGenerationAfterRestore(systemContext(app.gatehouse))

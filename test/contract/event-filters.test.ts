@@ -23,16 +23,16 @@ interface Row extends Record<string, unknown> {
   id: string
   created_at: number
 }
-/** Newest first. */
+/** All events, newest first. */
 let rows: Row[]
 let sets: Record<string, string>[]
 
 /**
- * Events of two issuers with separate clients, except for one metadata document client. A value that is frequent in one
- * issuer is rare in the other.
+ * Creates the events of two issuers. Each issuer has its own client, and both have the client `metadata`. A value that
+ * is frequent in one issuer is rare in the other.
  */
 function createRows([issuerA, issuerB]: string[], [clientA, clientB]: string[]): Row[] {
-  const made = Array.from({ length: COUNT }, (_, n) => {
+  const created = Array.from({ length: COUNT }, (_, n) => {
     const issuer = n % 3 === 0 ? issuerB : issuerA
     const client = n % 7 === 0 ? metadata : n % 5 === 0 ? null : issuer === issuerA ? clientA : clientB
     const usual = client === clientA ? 'session.created' : 'user.updated'
@@ -46,10 +46,10 @@ function createRows([issuerA, issuerB]: string[], [clientA, clientB]: string[]):
       type: n === 40 || n === 2001 ? 'issuer.created' : n % 101 === 0 ? 'note.created' : usual,
     }
   })
-  return made.reverse()
+  return created.reverse()
 }
 
-/** Every combination of filters, each present or absent. */
+/** Returns all combinations of the filters, in which each filter has one of its values or is absent. */
 function combined(filters: Record<string, string[]>): Record<string, string>[] {
   return Object.entries(filters).reduce<Record<string, string>[]>(
     (before, [name, values]) => before.flatMap((set) => [set, ...values.map((value) => ({ ...set, [name]: value }))]),
@@ -93,7 +93,7 @@ beforeAll(async () => {
 })
 afterAll(() => app.close())
 
-/** Returns the statement that a list sends, with its values. */
+/** Returns the statement on events that a function sends, with its values. */
 async function statementDuring(work: () => Promise<unknown>): Promise<[string, unknown[]]> {
   const sent: [string, unknown[]][] = []
   const { pool } = app.gatehouse.database
@@ -147,7 +147,7 @@ test.each(['force_custom_plan', 'force_generic_plan'])(
     const limit = 10
     const client = await app.gatehouse.database.pool.connect()
     try {
-      // PostgreSQL would scan tables this small sequentially.
+      // Without these settings, PostgreSQL would scan a table of this size sequentially.
       await client.query(`SET plan_cache_mode = ${mode}; SET enable_seqscan = off; SET enable_bitmapscan = off`)
       for (const set of sets) {
         const [text, values] = await statementDuring(() => list({ ...set, limit }))
@@ -160,7 +160,8 @@ test.each(['force_custom_plan', 'force_generic_plan'])(
         )
         const looked = read.reduce((sum, node) => sum + rowsRead(node), 0)
         const types = set['event_types']?.split(',').length ?? 1
-        // A metadata document can be a client of several issuers.
+        // With a filter on the user, a page can read all events of that user. With a metadata document client and an
+        // issuer, it can read all events of that client, which can belong to several issuers (docs/decisions/0027).
         const whole = set['user_id']
           ? 'user_id'
           : set['client_id'] === metadata && set['issuer_id']

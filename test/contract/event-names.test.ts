@@ -56,7 +56,7 @@ async function eventsAddedBy(work: () => Promise<unknown>): Promise<AnyJson[]> {
   return (await events()).filter(({ id }) => !before.has(id))
 }
 
-/** The operation that reads each kind of resource, alone or in a list. */
+/** The operation that returns the fields of each kind of resource. */
 const places: Record<string, string> = {
   account: 'getAccount',
   domain: 'listDomains',
@@ -80,7 +80,7 @@ const places: Record<string, string> = {
   personal_token: 'getPersonalToken',
 }
 
-/** The public names of the secrets that can be replaced. */
+/** The public field names of the secrets that can be replaced, by kind of resource. */
 const secrets: Record<string, string[]> = {
   client: ['client_secret'],
   api_key: ['secret'],
@@ -95,7 +95,7 @@ async function shownNames(kind: string): Promise<string[]> {
   return Object.keys(Array.isArray(data) ? data[0] : data)
 }
 
-/** Sets every field that a PATCH accepts, so that every name can occur in an event. */
+/** Request bodies that set every field of a PATCH, so that the events contain every name. */
 const whole: Record<string, () => object> = {
   updateUser: () => ({
     username_type: 'email',
@@ -146,8 +146,8 @@ describe('`changes` and `data` use only public names', () => {
         )
         const body = await preconditions[route.operation]?.(own, dns)
         const given = body ?? whole[route.operation]?.() ?? requestBodies[route.operation]?.(own.ids)
-        const answer = await sendRouteRequest(own.owner, route, own.ids, {}, given)
-        expect([route.operation, answer.status, answer.status === route.success ? '' : answer.text]).toEqual([
+        const response = await sendRouteRequest(own.owner, route, own.ids, {}, given)
+        expect([route.operation, response.status, response.status === route.success ? '' : response.text]).toEqual([
           route.operation,
           route.success,
           '',
@@ -312,7 +312,7 @@ describe('a replaced secret is `changed`, and its value is in no event', () => {
       }),
     ],
   ])('%s', async (_, prepare) => {
-    // Rows that an earlier test has deleted no longer exist.
+    // Earlier tests have deleted resources of the fixture, so that each test creates new ones.
     fixture = await createTenantResources(fixture)
     const { run, changes } = await prepare()
     const list = await eventsAddedBy(async () => expect((await run()).status).toBeLessThan(300))

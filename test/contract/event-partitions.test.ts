@@ -1,6 +1,6 @@
 /**
- * Monthly partitions of the audit log: created in advance, dropped after the retention, and no event is lost without a
- * partition.
+ * Monthly partitions of the audit log: they are created in advance and dropped after the retention. An event without a
+ * partition is stored in the default partition.
  */
 import { cpSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -78,7 +78,7 @@ test('an event without a partition goes to the default partition and moves when 
 
 describe('many events in the default partition', () => {
   const MANY = 23_000
-  /** The middle of a month some months after the last partition. */
+  /** A time in a month that is some months after the last partition, in Unix ms. */
   let far: number
   const many = (from: number, count: number) =>
     rowsOf(
@@ -94,7 +94,7 @@ describe('many events in the default partition', () => {
          sum(commit_position)::text AS places FROM events WHERE created_at >= $1 GROUP BY 1 ORDER BY 1`,
       [far],
     )
-  /** Runs the job as if the process stopped after the given number of batches. */
+  /** Runs the job with a stop signal that is aborted after the given number of checks. */
   const runBatches = (count: number) => {
     let looks = 0
     const stop = {
@@ -108,7 +108,7 @@ describe('many events in the default partition', () => {
   beforeAll(async () => {
     far = monthsLater(9)
     await many(far, MANY)
-    // Later than any month that is created.
+    // These events are later than every month for which the job creates a partition.
     await many(Date.UTC(new Date(far).getUTCFullYear() + 2, 0), 10)
   })
 

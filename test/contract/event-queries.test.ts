@@ -32,7 +32,7 @@ const user = async () =>
     201,
   ).data
 
-/** Reads all events of a filter, page by page. */
+/** Reads all events that match a filter, page by page. */
 async function all(query: AnyJson = {}): Promise<AnyJson[]> {
   const found: AnyJson[] = []
   for (let cursor: string | null = ''; cursor !== null; ) {
@@ -157,9 +157,9 @@ describe('filters', () => {
     [{ limit: '0' }, 'limit'],
     [{ limit: '101' }, 'limit'],
   ])('%j is 400', async (query, field) => {
-    const answer = await fixture.owner.get(`${fixture.A}/events?${new URLSearchParams(query as AnyJson)}`)
-    expect(answer.status).toBe(400)
-    expect(answer.body.details).toEqual([expect.objectContaining({ field })])
+    const response = await fixture.owner.get(`${fixture.A}/events?${new URLSearchParams(query as AnyJson)}`)
+    expect(response.status).toBe(400)
+    expect(response.body.details).toEqual([expect.objectContaining({ field })])
   })
 })
 
@@ -205,8 +205,8 @@ describe('access', () => {
 
   test('an organization key cannot read the audit log of the account', async () => {
     const O = `${fixture.I}/organizations/${fixture.ids.org_id}`
-    const made = await fixture.owner.post(`${O}/api-keys`, { type: 'api_key', name: 'org', restrictions: {} })
-    const { id, secret_plain: secret } = expectStatus(made, 201).data
+    const response = await fixture.owner.post(`${O}/api-keys`, { type: 'api_key', name: 'org', restrictions: {} })
+    const { id, secret_plain: secret } = expectStatus(response, 201).data
     const key = createApiClient(app.baseUrl, { id, secret })
     expect((await key.get(O)).status).toBe(200)
     for (const path of paths()) expect((await key.get(path)).status).toBe(404)
@@ -244,7 +244,7 @@ describe('access', () => {
   })
 })
 
-describe('events mark operators, one by one and in bulk reads', () => {
+describe('`actor.operator`, recorded by `recordEvent` and by `recordEventsOfUsers`', () => {
   const principal = { ...system, type: 'api_key', authType: 'api_key', id: 'ak_one' } as const
   test.each([
     ['Gatehouse itself is not an operator', false, () => system],
@@ -286,7 +286,7 @@ test('auth_type and actor identify the kind of caller', async () => {
     method: 'POST',
     headers: { authorization: `Basic ${Buffer.from(`${client.id}:${client.secret}`).toString('base64')}` },
     body: new URLSearchParams({ grant_type: 'client_credentials', resource: app.baseUrl }),
-  }).then((answer) => answer.json() as AnyJson)
+  }).then((response) => response.json() as AnyJson)
   const person = await user()
   expectStatus(await fixture.owner.patch(`${fixture.I}/users/${person.id}`, { scopes: ['issuers.users:write'] }), 200)
   const personal = expectStatus(

@@ -1,5 +1,6 @@
 /**
- * `eventAdded` over Server-Sent Events: each event once, in whatever order transactions commit; who may, and how long.
+ * `eventAdded` over Server-Sent Events: each event is delivered once, in whatever order transactions commit. Also tests
+ * which callers may open a stream, and when a stream ends.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals'
@@ -50,7 +51,7 @@ const stored = async (where: AnyJson = {}): Promise<string[]> =>
 const insertText = `INSERT INTO events (id, type, created_at, account_id, auth_type, actor, target, context)
   VALUES ($1, 'account.updated', $2, $3, 'system', '{"type":"system"}', '{"type":"account","id":"x"}', '{}')`
 
-/** A transaction that has written an event and commits when the test requests it. */
+/** Opens a transaction that writes an event. Returns the id of the event and a function that commits. */
 async function openEventTransaction(): Promise<{ id: string; commit(): Promise<void> }> {
   const client = new pg.Client(app.databaseUrl)
   await client.connect()
@@ -117,7 +118,7 @@ test('an event that commits late is neither lost nor delivered twice, regardless
   await change()
   await late.commit()
   await change()
-  // The stream has polled since, and sends nothing that a transaction from before could still precede.
+  // The stream has polled the table after the commit of `late`. It sends no event while an older transaction is open.
   const statements = countStatements(app.gatehouse.database)
   await waitUntil('the stream has polled', () => statements.completed('poll-events') >= 3)
   statements.restore()
@@ -128,7 +129,7 @@ test('an event that commits late is neither lost nor delivered twice, regardless
   expect(new Set(seen).size).toBe(5)
   expect(seen).toContain(late.id)
 
-  // A stream that resumes at any event gets the rest in the same order.
+  // A stream that resumes after any of the events gets the later events in the same order.
   for (const [position, id] of seen.entries()) {
     const again = await subscribeToEvents(position % 2 === 0 ? { after: id } : { lastEventId: id })
     expect(ids(await again.waitForEvents(4 - position))).toEqual(seen.slice(position + 1))
@@ -145,7 +146,7 @@ test('an event that committed before the stream began is not delivered, even if 
   await early.commit()
   const [after] = await stored({ id: { gt: before } })
   expect(ids(await stream.waitForEvents(2)).sort()).toEqual([early.id, after].sort())
-  // The stream continues and never delivers the earlier event.
+  // After another event, the stream has still not delivered the event from before its start.
   await change()
   const last = (await stored()).at(-1)!
   expect(ids(await stream.waitForEvents(3)).at(-1)).toBe(last)
@@ -155,7 +156,7 @@ test('a client that reconnects with Last-Event-ID continues from there, at any p
   const first = await stored()
   await change()
   await change()
-  // A client that resumes at an event that an open transaction held back gets some events again.
+  // Waits until no open transaction delays events, because a client that resumes before that gets some events again.
   const text = 'SELECT event_commit_horizon() > max(commit_position) AS settled FROM events'
   await waitUntil(
     'all events are below the horizon',
@@ -177,7 +178,7 @@ test('many writers, and subscribers that reconnect repeatedly: each event once',
   const listener = async () => {
     while (writing) {
       const stream = await again()
-      // Each stream lives this long, so that it is cut off at any point of the delivery.
+      // Ends each stream after 40 ms, so that deliveries are cut off at arbitrary points.
       await sleep(40)
       stream.close()
       await stream.ended
@@ -227,7 +228,7 @@ test('a stream ends when its caller loses access, before any further event', asy
   expect(cut.events().some(({ type }) => type === 'account.updated')).toBe(false)
 })
 
-test('an idle stream ends as well when its credential does', async () => {
+test('an idle stream also ends when its credential ends', async () => {
   const { owner, accountId } = await createAccount(app)
   const A = `/v1/accounts/${accountId}`
   const key = await createRestrictedKey(
@@ -318,7 +319,8 @@ test('the package graphql-sse can consume the stream', async () => {
   void results.next().then((result) => {
     received = result
   })
-  // Events from before the start of the stream are not sent, and the client does not show when it has started.
+  // The stream sends no event from before its start, and the client does not report the start. Therefore events are
+  // caused until one arrives.
   await waitUntil('an event has arrived', async () => received ?? void (await change()), { interval: 200 })
   expect(received['value']).toEqual({ data: { eventAdded: { type: 'account.updated' } } })
   await results.return?.()

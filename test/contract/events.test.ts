@@ -27,7 +27,7 @@ import {
   uniqueName,
 } from './tenant-fixture.js'
 
-/** Event types by mutation (docs/contract.md#audit-events). */
+/** The event types of docs/contract.md#audit-events. */
 const specified = [
   'user.created',
   'user.updated',
@@ -46,7 +46,7 @@ const specified = [
   'user.approval.approved',
   'user.approval.rejected',
 ]
-/** Prefixes of event types with their possible endings (docs/contract.md#event-records). */
+/** The other event types, as prefixes with their possible endings (docs/contract.md#event-records). */
 const decided = `account.updated issuer.created|updated|deleted issuer.auth_method.created|updated|deleted
   issuer.signing_key.rotated client.secret.rotated user.status.changed user.verifier.created|deleted
   user.login.succeeded|failed user.locked session.suspended|reactivated organization.updated|deleted
@@ -132,7 +132,7 @@ test('each mutation records its events, with the correct targets and the caller 
       () => owner.patch(`${user}/verifiers/${ids.verifier_id}`, { password: `${PASSWORD} two` }),
     ],
     [['user.verifier.deleted'], 'verifier', () => owner.delete(`${user}/verifiers/${ids.verifier_id}`)],
-    // Deleting a user also revokes the user's tokens: here one is active.
+    // Deleting a user also revokes the personal tokens of the user. This user has one.
     [['user.deleted', 'personal_token.revoked'], 'user', () => owner.delete(user)],
     [
       ['user.approval.approved', 'user.status.changed'],
@@ -169,7 +169,7 @@ test('each mutation records its events, with the correct targets and the caller 
     [['api_key.blocked'], 'api_key', () => owner.post(`${key}/block`, { reason: 'r' })],
     [['api_key.unblocked'], 'api_key', () => owner.post(`${key}/unblock`)],
     [['api_key.revoked'], 'api_key', () => owner.post(`${key}/revoke`)],
-    // Nothing changes, so no event is recorded.
+    // These repeated operations change nothing, so no event is recorded.
     [[], '', () => owner.post(`${key}/revoke`)],
     [[], '', () => owner.delete(user)],
   ]
@@ -185,7 +185,7 @@ test('each mutation records its events, with the correct targets and the caller 
       expect(event).toMatchObject({
         authType: 'api_key',
         actor: { type: 'api_key', id: caller, name: 'First key' },
-        // When the status of a user changes, the events of the ended sessions have the sessions as targets.
+        // A change can also end sessions and revoke personal tokens, whose events have these as targets.
         target: {
           type: isSession ? 'session' : event.type === 'personal_token.revoked' ? 'personal_token' : target,
           id: expect.any(String),
@@ -225,7 +225,7 @@ test('each event type of the catalog is recorded by some operation, and the cata
   expect(missing.filter((type) => !/^(webhook|payment_method|credits)\./.test(type))).toEqual([])
 })
 
-test('the expiry of a session is recorded once, by whichever process sees it first', async () => {
+test('the expiry of a session is recorded once, even if several runs of the job find it in parallel', async () => {
   const { owner, I } = fixture
   const user = expectStatus(
     await owner.post(`${I}/users`, { username_type: 'unique', username: uniqueName('u') }),
@@ -250,12 +250,12 @@ test('the expiry of a session is recorded once, by whichever process sees it fir
 
 test('changes contain exactly the changed fields, old and new, with the names of the REST API', async () => {
   const { owner, I } = await fresher()
-  const made = expectStatus(
+  const created = expectStatus(
     await owner.post(`${I}/clients`, { name: 'Old', type: 'external', confidential: false, settings: { a: 1 } }),
     201,
   ).data
   const [event] = await eventsAddedBy(() =>
-    owner.patch(`${I}/clients/${made.id}`, {
+    owner.patch(`${I}/clients/${created.id}`, {
       name: 'New',
       logo_url: 'https://x.example/l.png',
       settings: { b: 2 },
@@ -338,14 +338,14 @@ test('a mutation that fails records no event, and a mutation whose event fails c
   await prisma.$executeRawUnsafe('CREATE TRIGGER refuse BEFORE INSERT ON events FOR EACH ROW EXECUTE FUNCTION refuse()')
   try {
     const before = await owner.get(path)
-    for (const answer of [
+    for (const response of [
       await owner.patch(path, { name: 'unheard' }),
       await owner.delete(path),
       await owner.post(`${I}/clients`, confidentialClient({ name: 'unheard' })),
       await owner.post(`${I}/users`, { username_type: 'unique', username: 'unheard' }),
       await owner.patch(fixture.A, { domains: [] }),
     ]) {
-      expect(answer.status).toBe(500)
+      expect(response.status).toBe(500)
     }
     expect((await owner.get(path)).text).toBe(before.text)
     expect(expectStatus(await owner.get(`${I}/clients?name=unheard`), 200).data).toEqual([])
@@ -403,17 +403,17 @@ describe('a transaction that exceeds the Prisma timeout', () => {
     }
     const slow = { $transaction: late } as unknown as typeof prisma
     let recorded = false
-    const made = await transaction(
+    const created = await transaction(
       { ...context, db: slow, database: { ...context.database, prisma: slow } },
       async (tx) => {
         await emitOf('usr_kept')(tx)
         tx.afterCommit(() => {
           recorded = true
         })
-        return 'made'
+        return 'written'
       },
     )
-    expect([made, recorded, await count('usr_kept')]).toEqual(['made', true, 1])
+    expect([created, recorded, await count('usr_kept')]).toEqual(['written', true, 1])
   })
 })
 
@@ -485,7 +485,7 @@ test('an operator in another account is marked as operator; an operator in its o
   expect(list.length).toBeGreaterThan(byOperator.length)
 })
 
-test('a parallel write that lost records no event', async () => {
+test('a parallel write that fails with a conflict records no event', async () => {
   const path = `${fixture.I}/clients/${expectStatus(await fixture.owner.post(`${fixture.I}/clients`, confidentialClient()), 201).data.id}`
   const tag = (await fixture.owner.get(path)).headers.get('etag')!
   const list = await eventsAddedBy(() =>

@@ -10,7 +10,7 @@ const ME = '{ me { type id } accounts { data { id } } }'
 let app: TestApp
 afterEach(() => app?.close())
 
-/** The fields that a form of the setup page sends. */
+/** Posts a form of the setup page with the token of the setup link. */
 const post = (browser: TestBrowser, form: Record<string, string>) => {
   const token = new URL(app.setupLink!).searchParams.get('token')!
   const body = new URLSearchParams({ token, ...form })
@@ -38,9 +38,9 @@ describe('the session of the new administrator', () => {
   test('is an ordinary console session: listed, with operator access, ended by a revocation', async () => {
     app = await startApp()
     const browser = new TestBrowser()
-    const made = await post(browser, ADMIN)
-    expect(made.status).toBe(200)
-    expect(await made.text()).not.toContain('eyJ')
+    const created = await post(browser, ADMIN)
+    expect(created.status).toBe(200)
+    expect(await created.text()).not.toContain('eyJ')
     const { status, body } = await graphqlRequest(browser)
     expect({ status, me: body.data?.me }).toMatchObject({ status: 200, me: { type: 'user' } })
 
@@ -57,7 +57,7 @@ describe('the session of the new administrator', () => {
     expect((await graphqlRequest(browser)).status).toBe(401)
   })
 
-  test('ends after an hour, and the ordinary sign-in follows', async () => {
+  test('ends after an hour; then the console redirects to the sign-in page of the issuer', async () => {
     app = await startApp()
     const browser = new TestBrowser()
     await post(browser, ADMIN)
@@ -101,7 +101,7 @@ describe('a passkey', () => {
   }
   const pageOf = async () => (await fetch(app.setupLink!)).text()
 
-  test('is offered where the pages of the issuer have the same host name, and not on an IP address', async () => {
+  test('is offered if the setup page and the issuer have the same host name, and not on an IP address', async () => {
     app = await startApp()
     expect(await pageOf()).not.toContain('name="credential"')
     await app.close()
@@ -112,13 +112,18 @@ describe('a passkey', () => {
   test('with an invalid response creates no administrator, and the link stays valid', async () => {
     await onNames()
     const ceremony = /name="ceremony" value="([^"]+)"/.exec(await pageOf())![1]!
-    const made = '{"attestationObject":"oA","clientDataJSON":"e30"}'
-    const answers = ['nonsense', '[]', '{}', `{"id":"AAAA","rawId":"AAAA","type":"public-key","response":${made}}`]
-    for (const credential of answers) {
+    const attestation = '{"attestationObject":"oA","clientDataJSON":"e30"}'
+    const credentials = [
+      'nonsense',
+      '[]',
+      '{}',
+      `{"id":"AAAA","rawId":"AAAA","type":"public-key","response":${attestation}}`,
+    ]
+    for (const credential of credentials) {
       for (const submitted of [ceremony, 'nothing of ours', '']) {
-        const answer = await post(new TestBrowser(), { username: ADMIN.username, credential, ceremony: submitted })
-        expect({ credential, submitted, status: answer.status }).toEqual({ credential, submitted, status: 400 })
-        expect(await answer.text()).toContain('passkey could not be verified')
+        const response = await post(new TestBrowser(), { username: ADMIN.username, credential, ceremony: submitted })
+        expect({ credential, submitted, status: response.status }).toEqual({ credential, submitted, status: 400 })
+        expect(await response.text()).toContain('passkey could not be verified')
       }
     }
     expect(await app.gatehouse.database.prisma.user.count()).toBe(0)

@@ -18,7 +18,7 @@ import { startApp, type TestApp } from '../setup/start-app.js'
 import { startWebhookReceiver, type WebhookReceiver } from '../setup/webhook-receiver.js'
 import { confidentialClient, publicClient, uniqueName } from './tenant-fixture.js'
 
-/** Deployments on loopback addresses and with a public address, each without and with a mail server. */
+/** A deployment on loopback addresses, and one with a public address. Of each there is another with a mail server. */
 let local: TestApp
 let remote: TestApp
 let localWithMail: TestApp
@@ -93,7 +93,7 @@ const oauth2 = (more: object) => ({
 const clientWith = (uri: string, more: object = {}) =>
   publicClient({ settings: { openid: { application_type: 'spa', redirect_uris: [uri] } }, ...more })
 
-/** A user of the console issuer, and the administrator organization of an account. */
+/** Creates a user of the console issuer. Returns the id of the user and the path of the issuer. */
 async function consoleUser(app: TestApp): Promise<{ id: string; I: string }> {
   const system = expectStatus(await app.operator.get('/v1/accounts'), 200).data.find(
     ({ name }: AnyJson) => name === 'System',
@@ -104,9 +104,15 @@ async function consoleUser(app: TestApp): Promise<{ id: string; I: string }> {
   return { id: expectStatus(await app.operator.post(`${I}/users`, person), 201).data.id, I }
 }
 
-/** Raises a finding; returns its `path` if it contains an id. */
+/**
+ * Raises a finding. Returns the `path` of the finding; undefined if the path contains no id, so that it equals the path
+ * of the example in `findings`.
+ */
 type Raise = (tenant: Tenant) => Promise<string | undefined>
-/** Performs the action of the `fix` text; returns the deployment to query afterwards if a restart is needed. */
+/**
+ * Performs the action of the `fix` text. If the fix changes the configuration, returns the deployment with the changed
+ * configuration, which the test then queries.
+ */
 type Fix = (tenant: Tenant, path: string) => Promise<TestApp | undefined>
 interface Case {
   app: () => TestApp
@@ -218,7 +224,7 @@ const cases: Record<keyof typeof findings, Case> = {
       local.clock.advance(70 * DAY)
       return 'signing_keys'
     },
-    // Does the work of the periodic job, which does not run in this test.
+    // Runs the rotation job, because this deployment has no worker.
     fix: async () => void (await rotateDueKeys(systemContext(local.gatehouse))),
   },
   SINGLE_ADMINISTRATOR: {
@@ -275,7 +281,7 @@ test('each finding of the table has a case in this test and a section in the ref
   expect([...page.matchAll(/^### (.*)$/gm)].map(([, code]) => code).sort()).toEqual(codes)
 })
 
-/** The owner's key at another process of the deployment. */
+/** Returns a client with the same API key at another process. */
 const at = (app: TestApp, { authorization }: ApiClient): ApiClient => {
   const [id = '', secret = ''] = Buffer.from(authorization!.slice(6), 'base64').toString().split(':')
   return createApiClient(app.baseUrl, { id, secret })
@@ -361,7 +367,7 @@ describe('a setting without effect is reported with its path', () => {
   })
 })
 
-test('the migration dates secrets by their last rotation, or by the creation of the client', async () => {
+test('the migration sets the date of a secret to its last rotation, or to the creation of the client', async () => {
   const tenant = await createTenant(local)
   const [old, rotated] = [
     await post(tenant, '/clients', confidentialClient()),

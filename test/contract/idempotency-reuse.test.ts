@@ -26,7 +26,7 @@ const post = (path: string, body: object | string | undefined, key: string, more
   fixture.owner.post(path, body, { 'idempotency-key': key, ...more })
 const REUSED = 'This Idempotency-Key was used for a different request. Use a new key.'
 
-/** Invalid bodies, with the status that they get under a new key. */
+/** Bodies that differ from the first one, with the status that each gets under a new key. Most are invalid. */
 const wrongBodies: [what: string, body: () => object | string | undefined, status: number, headers?: object][] = [
   ['another valid body', () => publicClient(), 201],
   ['no body', () => undefined, 400],
@@ -55,15 +55,15 @@ describe('the same key with a different body is 422, even if that body is invali
     const key = uniqueName('key')
     const first = publicClient()
     const { data } = expectStatus(await post(path, first, key), 201)
-    const answer = await post(path, body(), key, headers as Record<string, string>)
-    expect({ status: answer.status, body: answer.body }).toEqual({
+    const response = await post(path, body(), key, headers as Record<string, string>)
+    expect({ status: response.status, body: response.body }).toEqual({
       status: 422,
       body: { error: 'invalid_request', error_description: REUSED, request_id: expect.any(String) },
     })
-    // The key still belongs to the first request.
+    // The key still returns the response to the first request.
     const again = await post(path, first, key)
     expect({ status: again.status, id: again.body.data.id }).toEqual({ status: 201, id: data.id })
-    // Under a new key, the body gets the status of the table, and a refused body releases its key.
+    // Under a new key, the body gets the status in the table, and the key of a refused body can be used again.
     const own = uniqueName('own')
     expect((await post(path, body(), own, headers as Record<string, string>)).status).toBe(status)
     if (status === 201) return
@@ -158,16 +158,16 @@ describe('GraphQL', () => {
   test.each(cases)('the same key with %s is 422', async (_, value, ...[text]) => {
     const key = uniqueName('gql')
     const first = input()
-    const made = await run(first, key)
-    expect(made.body.errors).toBeUndefined()
-    const answer = await run(value, key, text)
-    expect(answer.body.errors).toHaveLength(1)
-    expect(answer.body.errors[0]).toMatchObject({
+    const response = await run(first, key)
+    expect(response.body.errors).toBeUndefined()
+    const httpResponse = await run(value, key, text)
+    expect(httpResponse.body.errors).toHaveLength(1)
+    expect(httpResponse.body.errors[0]).toMatchObject({
       message: REUSED,
       extensions: { code: 'INVALID_REQUEST', status: 422, request_id: expect.any(String) },
     })
-    expect((await run(first, key)).body).toEqual(made.body)
-    // Under a new key the request gets its own result, and a failure releases the key.
+    expect((await run(first, key)).body).toEqual(response.body)
+    // Under a new key the request gets its own result, and the key of a failed request can be used again.
     const own = uniqueName('own')
     const alone = statusOf(await run(value, own, text))
     expect([200, 400]).toContain(alone)
@@ -268,20 +268,20 @@ describe('the start of a TOTP enrollment is replayed, and its secret is encrypte
     await expect(rowOf(key)).rejects.toThrow()
   })
 
-  test('a weaker key does not get the secret again', async () => {
+  test('an API key with fewer scopes does not get the secret again', async () => {
     const { path } = await person()
     const key = uniqueName('totp')
     expectStatus(await post(path, body, key), 201)
     const weak = await createRestrictedKey(fixture, { scopes: ['issuers.users.verifiers:write'] })
-    const answer = await weak.post(path, body, { 'idempotency-key': key })
-    expect({ status: answer.status, data: answer.body.data }).toEqual({ status: 422, data: undefined })
+    const response = await weak.post(path, body, { 'idempotency-key': key })
+    expect({ status: response.status, data: response.body.data }).toEqual({ status: 422, data: undefined })
     const colleague = await createRestrictedKey(fixture, {})
     expect((await colleague.post(path, body, { 'idempotency-key': key })).headers.get('idempotent-replayed')).toBe(
       'true',
     )
   })
 
-  test('the same through GraphQL', async () => {
+  test('the start of an enrollment is replayed through GraphQL', async () => {
     const { id } = await person()
     const text = `mutation ($a: ID!, $i: ID!, $u: ID!, $n: String!, $k: String) {
       createVerifier(accountId: $a, issuerId: $i, userId: $u, input: {type: totp_enrollment, issuerName: $n}, idempotencyKey: $k) {

@@ -33,7 +33,10 @@ const post = (path: string, body: object | string | undefined, key: string, api:
 const clientsOf = async (name: string, { owner, I }: TenantFixture = fixture): Promise<AnyJson[]> =>
   (await owner.get(`${I}/clients?name=${encodeURIComponent(name)}`)).body.data
 
-/** An idempotency record of a request in progress. */
+/**
+ * Creates the idempotency record of a request in progress.
+ * @param leaseExpiresAt when another request may take over, in Unix ms
+ */
 async function createLeasedRequest(key: string, leaseExpiresAt: number, fingerprint: string): Promise<void> {
   await app.gatehouse.database.prisma.idempotentRequest.create({
     data: {
@@ -46,7 +49,7 @@ async function createLeasedRequest(key: string, leaseExpiresAt: number, fingerpr
     },
   })
 }
-/** Reads the fingerprint of a request from the record of an identical request. */
+/** Returns the fingerprint of a request, by sending the request and reading its idempotency record. */
 async function fingerprintOf(path: string, body: object): Promise<string> {
   const key = uniqueName('probe')
   expectStatus(await post(path, body, key), 201)
@@ -60,7 +63,7 @@ test('the same key, path and body replay status, body and ETag with Idempotent-R
   const first = await post(`${fixture.I}/clients`, body, key)
   expect(first.status).toBe(201)
   expect(first.headers.get('idempotent-replayed')).toBeNull()
-  // Later changes of the resource do not affect the replay.
+  // The replay is the stored response, even if the resource has changed in the meantime.
   expectStatus(await fixture.owner.patch(`${fixture.I}/clients/${first.body.data.id}`, { description: 'changed' }), 200)
   for (const _ of [1, 2]) {
     const again = await post(`${fixture.I}/clients`, body, key)
@@ -78,8 +81,8 @@ test('the fingerprint includes the path and not the query', async () => {
   expectStatus(await post(`${fixture.I}/clients`, body, key), 201)
   expect((await post(`${fixture.I}/users`, body, key)).status).toBe(422)
   const user = { username_type: 'unique', username: uniqueName('u') }
-  const answer = await post(`${fixture.I}/users`, user, key)
-  expect(answer.status).toBe(422)
+  const response = await post(`${fixture.I}/users`, user, key)
+  expect(response.status).toBe(422)
 })
 
 test('another body or path is 422 invalid_request', async () => {
@@ -87,12 +90,12 @@ test('another body or path is 422 invalid_request', async () => {
   const key = uniqueName('key')
   expectStatus(await post(`${fixture.I}/clients`, body, key), 201)
   const second = expectStatus(await fixture.owner.post(`${fixture.A}/issuers`, { name: 'Second' }), 201).data.id
-  for (const answer of [
+  for (const response of [
     await post(`${fixture.I}/clients`, { ...body, description: 'other' }, key),
     await post(`${fixture.I}/clients`, `${JSON.stringify(body)} `, key),
     await post(`${fixture.A}/issuers/${second}/clients`, body, key),
   ]) {
-    expect({ status: answer.status, error: answer.body.error }).toEqual({ status: 422, error: 'invalid_request' })
+    expect({ status: response.status, error: response.body.error }).toEqual({ status: 422, error: 'invalid_request' })
   }
   expect(await clientsOf(body.name)).toHaveLength(1)
 })
@@ -100,17 +103,17 @@ test('another body or path is 422 invalid_request', async () => {
 test('20 parallel requests with one key create one resource; the others get 409 conflict with Retry-After, or the replay', async () => {
   const body = publicClient()
   const key = uniqueName('key')
-  const answers = await Promise.all(Array.from({ length: 20 }, () => post(`${fixture.I}/clients`, body, key)))
+  const responses = await Promise.all(Array.from({ length: 20 }, () => post(`${fixture.I}/clients`, body, key)))
   expect(await clientsOf(body.name)).toHaveLength(1)
-  const made = answers.filter(({ status, headers }) => status === 201 && !headers.get('idempotent-replayed'))
-  expect(made).toHaveLength(1)
-  for (const answer of answers) {
-    if (answer.status === 201) {
-      expect(answer.text).toBe(made[0]!.text)
+  const created = responses.filter(({ status, headers }) => status === 201 && !headers.get('idempotent-replayed'))
+  expect(created).toHaveLength(1)
+  for (const response of responses) {
+    if (response.status === 201) {
+      expect(response.text).toBe(created[0]!.text)
     } else {
-      expect(answer.status).toBe(409)
-      expect(answer.body).toEqual(RETRY_LATER)
-      expect(answer.headers.get('retry-after')).toBe('5')
+      expect(response.status).toBe(409)
+      expect(response.body).toEqual(RETRY_LATER)
+      expect(response.headers.get('retry-after')).toBe('5')
     }
   }
 })
@@ -127,12 +130,12 @@ test('20 parallel requests to two processes create one resource', async () => {
     })
     return { status: response.status, headers: response.headers, text: await response.text(), body: {} }
   }
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     Array.from({ length: 20 }, (_, i) =>
       post(`${fixture.I}/clients`, body, key, i % 2 ? fixture.owner : { ...fixture.owner, post: elsewhere }),
     ),
   )
-  expect(answers.every(({ status }) => status === 201 || status === 409)).toBe(true)
+  expect(responses.every(({ status }) => status === 201 || status === 409)).toBe(true)
   expect(await clientsOf(body.name)).toHaveLength(1)
 })
 
@@ -215,14 +218,14 @@ test('a key has 1 to 256 characters; anything else is 400, also where the key is
       [`${fixture.A}/api-keys/${fixture.ids.key_id}/rotate`, {}],
       [`${clients}/${fixture.ids.client_id}/secret/rotate`, undefined],
     ] as const) {
-      const answer = await post(path, body, key)
-      expect({ path, length: key.length, status: answer.status, error: answer.body.error }).toEqual({
+      const response = await post(path, body, key)
+      expect({ path, length: key.length, status: response.status, error: response.body.error }).toEqual({
         path,
         length: key.length,
         status: 400,
         error: 'invalid_request',
       })
-      expect(answer.body.details[0].field).toBe('Idempotency-Key')
+      expect(response.body.details[0].field).toBe('Idempotency-Key')
     }
   }
 })
@@ -245,8 +248,8 @@ test('the scope is the account: two accounts may use the same key', async () => 
   const mine = publicClient()
   const theirs = publicClient()
   expectStatus(await post(`${fixture.I}/clients`, mine, key), 201)
-  const answer = await post(`${other.I}/clients`, theirs, key, other.owner)
-  expect({ status: answer.status, replayed: answer.headers.get('idempotent-replayed') }).toEqual({
+  const response = await post(`${other.I}/clients`, theirs, key, other.owner)
+  expect({ status: response.status, replayed: response.headers.get('idempotent-replayed') }).toEqual({
     status: 201,
     replayed: null,
   })
@@ -301,22 +304,22 @@ describe('never stored: a retry runs again, and no secret is stored', () => {
   test.each(cases)('%s', async (_, prepare) => {
     const [path, body] = await prepare()
     const key = uniqueName('secret')
-    const answers = [await post(path, body, key), await post(path, body, key)]
+    const responses = [await post(path, body, key), await post(path, body, key)]
     for (const {
       status,
       headers,
       body: { data },
-    } of answers) {
+    } of responses) {
       expect([200, 201]).toContain(status)
       expect(headers.get('idempotent-replayed')).toBeNull()
       secrets.push(data.secret_plain ?? data.secret)
     }
     expect(new Set(secrets.slice(-2)).size).toBe(2)
-    // The key itself was never used and is available for any other request.
+    // No record was stored for the key, so that another request can use it.
     expect((await post(`${fixture.I}/clients`, publicClient(), key)).status).toBe(201)
   })
 
-  test('the same through GraphQL', async () => {
+  test('mutations through GraphQL', async () => {
     const { accountId, issuerId } = fixture
     for (const [field, text, variables] of [
       [
@@ -395,7 +398,7 @@ test('the fingerprint of a body is useless without SECRET_KEY: it is not a plain
   expect(plain).not.toContain(await kept())
   expect(await kept()).toMatch(/^[0-9a-f]{64}$/)
 
-  // After a rotation of SECRET_KEY the same request still matches, and a different one still does not.
+  // After a rotation of SECRET_KEY the fingerprint of the same request still matches.
   const keys = [8, 7].map((byte) => Buffer.alloc(32, byte).toString('base64')).join()
   const rotated = await startApp({ databaseUrl: app.databaseUrl, roles: ['core'], env: { SECRET_KEY: keys } })
   try {
@@ -479,7 +482,7 @@ describe('GraphQL', () => {
     const again = await run(value, key)
     expect(again.body).toEqual(first.body)
     expect(again.headers.get('idempotent-replayed')).toBe('true')
-    // Variables are compared as values, so the order of their keys does not matter.
+    // Variables are compared by value, so the order of keys in an object does not matter.
     const turned = await run(Object.fromEntries(Object.entries(value).reverse()), key)
     expect(turned.body).toEqual(first.body)
     const different = await run({ ...value, description: 'x' }, key)
@@ -513,9 +516,9 @@ describe('GraphQL', () => {
   test('20 parallel mutations with one key create one resource', async () => {
     const value = input()
     const key = uniqueName('gql')
-    const answers = await Promise.all(Array.from({ length: 20 }, () => run(value, key)))
+    const responses = await Promise.all(Array.from({ length: 20 }, () => run(value, key)))
     expect(await clientsOf(value.name)).toHaveLength(1)
-    for (const { body } of answers)
+    for (const { body } of responses)
       if (body.errors) expect(body.errors[0].extensions).toMatchObject({ code: 'CONFLICT', status: 409 })
   })
 
@@ -563,8 +566,8 @@ describe('GraphQL', () => {
       `${head} { ${call('x', key)} ...F } fragment F on Mutation { ${call('y')} }`,
       `${head} { ...F } fragment F on Mutation { ${call('x', key)} ${call('y', key)} }`,
     ]) {
-      const answer = await run(value, uniqueName('gql'), fixture.owner, text)
-      expect(answer.body.errors[0].extensions).toMatchObject({ code: 'INVALID_REQUEST', status: 400 })
+      const response = await run(value, uniqueName('gql'), fixture.owner, text)
+      expect(response.body.errors[0].extensions).toMatchObject({ code: 'INVALID_REQUEST', status: 400 })
     }
     expect(await clientsOf(value.name)).toHaveLength(0)
   })
@@ -576,8 +579,8 @@ describe('GraphQL', () => {
     const reader = await createRestrictedKey(fixture, { scopes: ['issuers.clients:read'] })
     expect((await run(value, key, reader)).body.errors[0].extensions.status).toBe(403)
     const weaker = await createRestrictedKey(fixture, { scopes: ['issuers.clients:write'] })
-    const answer = await run(value, key, weaker)
-    if (answer.body.errors) expect([403, 422]).toContain(answer.body.errors[0].extensions.status)
+    const response = await run(value, key, weaker)
+    if (response.body.errors) expect([403, 422]).toContain(response.body.errors[0].extensions.status)
     const relations = document.replace('{ id name }', '{ id }').replace('createClient(', 'x: createClient(')
     expect((await run(value, key, fixture.owner, relations)).body.errors[0].extensions.status).toBe(422)
   })
@@ -587,8 +590,8 @@ describe('GraphQL', () => {
     const name = uniqueName('Issuer')
     const text =
       'mutation ($a: ID!, $n: String!) { createIssuer(accountId: $a, input: {name: $n}, idempotencyKey: "rel") { id clients { data { id } } } }'
-    const answer = await api.graphql(text, { a: fixture.accountId, n: name })
-    expect(answer.body.errors[0].extensions.status).toBe(403)
+    const response = await api.graphql(text, { a: fixture.accountId, n: name })
+    expect(response.body.errors[0].extensions.status).toBe(403)
     const { data } = expectStatus(await fixture.owner.get(`${fixture.A}/issuers`), 200)
     expect(data.some((issuer: { name: string }) => issuer.name === name)).toBe(false)
   })

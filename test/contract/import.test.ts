@@ -1,4 +1,4 @@
-/** Import of users from another product in batches through GraphQL, as the console does it (docs/decisions/0038). */
+/** Import of users of another product in batches through GraphQL, as in the console (docs/decisions/0038). */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import bcrypt from 'bcrypt'
 import { createTenant, expectStatus, type Tenant } from '../setup/actors.js'
@@ -42,12 +42,12 @@ const names = async () =>
 
 test('a dry run reports the result and writes nothing', async () => {
   const records = numbered([auth0('ada'), auth0('grace', { mfa_factors: [{ sms: { value: '1' } }] }), 'no JSON'], 7)
-  const answer = await send({ dryRun: true, records })
-  expect(answer).toMatchObject({ source: 'auth0', read: 3, imported: 1, refused: 2, hashes: { bcrypt: 1 } })
-  expect(answer.users).toEqual([
+  const result = await send({ dryRun: true, records })
+  expect(result).toMatchObject({ source: 'auth0', read: 3, imported: 1, refused: 2, hashes: { bcrypt: 1 } })
+  expect(result.users).toEqual([
     { line: 7, externalId: 'auth0|ada', userId: null, usernameHash: expect.stringMatching(/^sha256:[0-9a-f]{64}$/) },
   ])
-  expect(answer.refusals).toEqual([
+  expect(result.refusals).toEqual([
     expect.objectContaining({ line: 8, externalId: 'auth0|grace', reason: 'unsupported_credential' }),
     expect.objectContaining({ line: 9, externalId: null, reason: 'invalid_json' }),
   ])
@@ -59,7 +59,7 @@ test('batches form one import: one event with all counts, and the event of each 
   const first = await send({ records: numbered([auth0('ada'), auth0('bob')]), last: false })
   expect(first).toMatchObject({ imported: 2, read: 2 })
   expect(await finished()).toEqual([])
-  // The product was detected in the first batch: this record alone does not identify it.
+  // The product was detected from the first batch. The records of this batch alone would not identify the product.
   const records = numbered([JSON.stringify({ email: 'cleo@example.com' }), auth0('ada')], 3)
   const second = await send({ records, continues: first.continuation })
   expect(second).toMatchObject({ source: 'auth0', imported: 1, known: 1, withoutPassword: 1 })
@@ -98,9 +98,9 @@ test('a value of the wrong type is refused with its line; the rest of the batch 
     given: { given_name: '\u{1f600}'.repeat(400) },
   }
   const records = numbered([...Object.entries(hostile).map(([name, more]) => auth0(name, more)), auth0('fine')])
-  const answer = await send({ records, dryRun: true })
-  expect(answer).toMatchObject({ read: 5, imported: 1, refused: 4 })
-  expect(answer.refusals.map(({ line }: AnyJson) => line)).toEqual([1, 2, 3, 4])
+  const result = await send({ records, dryRun: true })
+  expect(result).toMatchObject({ read: 5, imported: 1, refused: 4 })
+  expect(result.refusals.map(({ line }: AnyJson) => line)).toEqual([1, 2, 3, 4])
 })
 
 describe('input', () => {
@@ -124,8 +124,8 @@ describe('input', () => {
       'unsupported_credential',
     ],
   ])('%s refuses only its own line', async (_, text, reason) => {
-    const answer = await send({ source: 'auth0', dryRun: false, records: numbered([text, auth0('ada')]) })
-    expect(answer).toMatchObject({ known: 1, refused: 1, refusals: [{ line: 1, reason }] })
+    const result = await send({ source: 'auth0', dryRun: false, records: numbered([text, auth0('ada')]) })
+    expect(result).toMatchObject({ known: 1, refused: 1, refusals: [{ line: 1, reason }] })
   })
 
   test.each<[string, object, RegExp]>([
@@ -138,8 +138,8 @@ describe('input', () => {
       /^records: must have at most/,
     ],
   ])('%s is an invalid request', async (_, input, message) => {
-    const answer = await send(input)
-    expect(answer).toMatchObject({ message: expect.stringMatching(message), extensions: { status: 400 } })
+    const result = await send(input)
+    expect(result).toMatchObject({ message: expect.stringMatching(message), extensions: { status: 400 } })
   })
 
   test('an import cannot use the continuation of a dry run', async () => {
@@ -151,8 +151,8 @@ describe('input', () => {
   test('a continuation token is bound to its issuer', async () => {
     const other = await createTenant(app, 'Other')
     const { continuation } = await send({ records: numbered([auth0('eve')]), dryRun: true })
-    const answer = await send({ continues: continuation, records: [] }, other)
-    expect(answer.extensions).toMatchObject({ status: 400, details: [{ field: 'continues' }] })
+    const result = await send({ continues: continuation, records: [] }, other)
+    expect(result.extensions).toMatchObject({ status: 400, details: [{ field: 'continues' }] })
   })
 })
 
@@ -164,19 +164,19 @@ describe('access', () => {
     [['issuers.users.verifiers:write'], 403],
     [['issuers.users:read', 'issuers.users.verifiers:write'], 403],
   ])('a key with %j: %j', async (scopes, status) => {
-    const made = expectStatus(
+    const created = expectStatus(
       await tenant.owner.post(`${tenant.A}/api-keys`, { name: 'x', restrictions: { scopes } }),
       201,
     ).data
-    const key = createApiClient(app.baseUrl, { id: made.id, secret: made.secret_plain })
-    const answer = await send({ records: numbered([auth0('ada')]) }, tenant, key)
-    expect(answer.extensions?.status).toBe(status)
+    const key = createApiClient(app.baseUrl, { id: created.id, secret: created.secret_plain })
+    const result = await send({ records: numbered([auth0('ada')]) }, tenant, key)
+    expect(result.extensions?.status).toBe(status)
   })
 
   test('an issuer of another account is not found', async () => {
     const other = await createTenant(app, 'Other')
-    const answer = await send({ records: numbered([auth0('mallory')]) }, tenant, other.owner)
-    expect(answer.extensions).toMatchObject({ status: 404 })
+    const result = await send({ records: numbered([auth0('mallory')]) }, tenant, other.owner)
+    expect(result.extensions).toMatchObject({ status: 404 })
   })
 
   test('importing into the console issuer requires full authority, because its users can own accounts', async () => {
@@ -187,8 +187,8 @@ describe('access', () => {
     const row = await app.gatehouse.database.prisma.issuer.findUniqueOrThrow({ where: { id: issuerId } })
     const scopes = ['issuers.users:manage', 'issuers.users.verifiers:manage']
     const path = `/v1/accounts/${row.accountId}/api-keys`
-    const made = expectStatus(await app.operator.post(path, { name: 'x', restrictions: { scopes } }), 201).data
-    const key = createApiClient(app.baseUrl, { id: made.id, secret: made.secret_plain })
+    const created = expectStatus(await app.operator.post(path, { name: 'x', restrictions: { scopes } }), 201).data
+    const key = createApiClient(app.baseUrl, { id: created.id, secret: created.secret_plain })
     const at = { ...tenant, accountId: row.accountId, issuerId }
     expect((await send({ records: numbered([auth0('ada')]) }, at, key)).extensions).toMatchObject({ status: 403 })
     expect(await send({ records: numbered([auth0('ada')]), dryRun: true }, at, app.operator)).toMatchObject({

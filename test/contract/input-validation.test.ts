@@ -1,5 +1,5 @@
 /**
- * The input checks before and inside the operations, for `/v1` and GraphQL (docs/contract.md#errors,
+ * Validation of requests and of the input of operations, for `/v1` and GraphQL (docs/contract.md#errors,
  * docs/contract.md#request-bodies, docs/contract.md#input-checks).
  */
 import { connect } from 'node:net'
@@ -31,13 +31,13 @@ const INVALID = {
   request_id: expect.stringMatching(/^req_/),
 }
 
-function expectInvalid(answer: { status: number; body: AnyJson; headers: Headers }, fields?: string[]): void {
-  expect(answer.body).toMatchObject(INVALID)
-  expect(answer.status).toBe(400)
-  expect(answer.headers.get('content-type')).toContain('application/json')
+function expectInvalid(response: { status: number; body: AnyJson; headers: Headers }, fields?: string[]): void {
+  expect(response.body).toMatchObject(INVALID)
+  expect(response.status).toBe(400)
+  expect(response.headers.get('content-type')).toContain('application/json')
   if (fields === undefined) return
-  expect(answer.body.details.map(({ field }: AnyJson) => field).sort()).toEqual([...fields].sort())
-  for (const detail of answer.body.details) {
+  expect(response.body.details.map(({ field }: AnyJson) => field).sort()).toEqual([...fields].sort())
+  for (const detail of response.body.details) {
     expect(Object.keys(detail).sort()).toEqual(['code', 'field', 'message'])
     expect(detail.code).toMatch(/^[a-z_]+$/)
   }
@@ -45,7 +45,7 @@ function expectInvalid(answer: { status: number; body: AnyJson; headers: Headers
 
 const nested = (depth: number, inner = '1') => `${'{"a":'.repeat(depth)}${inner}${'}'.repeat(depth)}`
 const clients = () => `${fixture.I}/clients`
-/** A body for POST clients with this JSON text as its metadata. */
+/** Returns the body of a POST of a client with this JSON text as `metadata`. */
 const withMetadata = (text: string) =>
   `{"name":"Gate","type":"external","confidential":false,"settings":{},"metadata":${text}}`
 
@@ -100,13 +100,13 @@ describe('the input check refuses with 400', () => {
       nested(30),
       '{"toString":1,"hasOwnProperty":2,"__proto":3}',
     ]) {
-      const answer = await fixture.owner.post(clients(), withMetadata(text))
-      expect({ text, status: answer.status, answer: answer.status === 201 ? '' : answer.text }).toEqual({
+      const response = await fixture.owner.post(clients(), withMetadata(text))
+      expect({ text, status: response.status, body: response.status === 201 ? '' : response.text }).toEqual({
         text,
         status: 201,
-        answer: '',
+        body: '',
       })
-      expect(answer.body.data.metadata).toEqual(JSON.parse(text))
+      expect(response.body.data.metadata).toEqual(JSON.parse(text))
     }
   })
 
@@ -162,9 +162,9 @@ describe('the same checks apply to GraphQL', () => {
     '{"__proto__":{}}',
     '{"a":{"constructor":1}}',
   ])('in variables: %s', async (text) => {
-    const answer = await post(text)
-    expect(answer.status).toBe(400)
-    expect(answer.body.errors[0].extensions).toMatchObject({ code: 'INVALID_REQUEST', status: 400 })
+    const response = await post(text)
+    expect(response.status).toBe(400)
+    expect(response.body.errors[0].extensions).toMatchObject({ code: 'INVALID_REQUEST', status: 400 })
   })
 
   test.each([
@@ -183,9 +183,9 @@ describe('the same checks apply to GraphQL', () => {
       document.replace('$m}', `${literal}}`),
       document.replace('$m: JSONObject', `$m: JSONObject = ${literal}`),
     ]) {
-      const answer = await fixture.owner.graphql(query, { a: fixture.accountId, i: fixture.issuerId, m: undefined })
-      expect({ query, status: answer.status }).toEqual({ query, status: 400 })
-      expect(answer.body.errors[0].extensions).toMatchObject({ code: 'INVALID_REQUEST', status: 400 })
+      const response = await fixture.owner.graphql(query, { a: fixture.accountId, i: fixture.issuerId, m: undefined })
+      expect({ query, status: response.status }).toEqual({ query, status: 400 })
+      expect(response.body.errors[0].extensions).toMatchObject({ code: 'INVALID_REQUEST', status: 400 })
     }
   })
 
@@ -199,8 +199,8 @@ describe('the same checks apply to GraphQL', () => {
       '{ account(accountId: "\\u0000") { id } }',
       `mutation { createUser(${place}, input: {usernameType: unique, username: "a\\u0000"}) { id } }`,
     ]) {
-      const answer = await fixture.owner.graphql(query)
-      expect(answer.body.errors[0].extensions).toMatchObject({ code: 'INVALID_REQUEST', status: 400 })
+      const response = await fixture.owner.graphql(query)
+      expect(response.body.errors[0].extensions).toMatchObject({ code: 'INVALID_REQUEST', status: 400 })
     }
   })
 
@@ -216,8 +216,8 @@ describe('the same checks apply to GraphQL', () => {
       `{ users(accountId: "a", issuerId: "b", status: nothing) { data { id } } }`,
       key('1').replace('{scopes: []}', '7'),
     ]) {
-      const answer = await fixture.owner.graphql(query)
-      expect({ query, extensions: answer.body.errors[0].extensions }).toMatchObject({
+      const response = await fixture.owner.graphql(query)
+      expect({ query, extensions: response.body.errors[0].extensions }).toMatchObject({
         query,
         extensions: { code: 'INVALID_REQUEST', status: 400 },
       })
@@ -232,7 +232,7 @@ describe('the same checks apply to GraphQL', () => {
 
 describe('errors in a body', () => {
   test('are reported in one response, each with its REST field path', async () => {
-    const answer = await fixture.owner.post(clients(), {
+    const response = await fixture.owner.post(clients(), {
       name: 7,
       typ: 'external',
       type: 'other',
@@ -240,7 +240,7 @@ describe('errors in a body', () => {
       logo_url: 1,
       logoUrl: 'x',
     })
-    expectInvalid(answer, ['name', 'typ', 'type', 'confidential', 'logo_url', 'logoUrl', 'settings'])
+    expectInvalid(response, ['name', 'typ', 'type', 'confidential', 'logo_url', 'logoUrl', 'settings'])
   })
 
   test('unknown and read-only fields', async () => {
@@ -366,11 +366,11 @@ describe('errors in a body', () => {
   )
 
   test('an absent field is unchanged, null clears it', async () => {
-    const made = expectStatus(
+    const created = expectStatus(
       await fixture.owner.post(clients(), publicClient({ description: 'd', logo_url: 'https://x.example/l.png' })),
       201,
     ).data
-    const path = `${clients()}/${made.id}`
+    const path = `${clients()}/${created.id}`
     const one = expectStatus(await fixture.owner.patch(path, { name: 'Renamed' }), 200).data
     expect(one).toMatchObject({ name: 'Renamed', description: 'd', logo_url: 'https://x.example/l.png' })
     const two = expectStatus(await fixture.owner.patch(path, { description: null }), 200).data
@@ -424,14 +424,14 @@ describe('methods, paths and content types', () => {
       for (const method of ['GET', 'POST', 'PATCH', 'DELETE', 'PUT', 'OPTIONS', 'REPORT'].filter(
         (name) => !allowed.includes(name as 'GET'),
       )) {
-        const answer = await fixture.owner.request(method, routePath({ path }, fixture.ids))
-        expect({ method, path, status: answer.status, error: answer.body.error }).toEqual({
+        const response = await fixture.owner.request(method, routePath({ path }, fixture.ids))
+        expect({ method, path, status: response.status, error: response.body.error }).toEqual({
           method,
           path,
           status: 405,
           error: 'method_not_allowed',
         })
-        for (const name of allowed) expect(answer.headers.get('allow')).toContain(name)
+        for (const name of allowed) expect(response.headers.get('allow')).toContain(name)
       }
     }
     for (const path of [
@@ -451,8 +451,8 @@ describe('methods, paths and content types', () => {
       '/nothing',
       '/v1/accounts/../accounts//',
     ]) {
-      const answer = await fixture.owner.get(path)
-      expect({ path, status: answer.status, error: answer.body.error }).toEqual({
+      const response = await fixture.owner.get(path)
+      expect({ path, status: response.status, error: response.body.error }).toEqual({
         path,
         status: 404,
         error: 'not_found',
@@ -478,15 +478,15 @@ describe('methods, paths and content types', () => {
       'json',
       'application/json-patch+json',
     ]) {
-      const answer = await fixture.owner.request('POST', clients(), JSON.stringify(publicClient()), {
+      const response = await fixture.owner.request('POST', clients(), JSON.stringify(publicClient()), {
         'content-type': type,
       })
-      expect({ type, status: answer.status, error: answer.body.error }).toEqual({
+      expect({ type, status: response.status, error: response.body.error }).toEqual({
         type,
         status: 415,
         error: 'unsupported_media_type',
       })
-      expect(answer.body.details[0].field).toBe('Content-Type')
+      expect(response.body.details[0].field).toBe('Content-Type')
     }
     for (const type of [
       'application/json',
@@ -518,8 +518,8 @@ describe('methods, paths and content types', () => {
 
   test('more than 1 MiB is 413, by Content-Length or while reading', async () => {
     const large = withMetadata(`{"a":"${'x'.repeat(1024 * 1024)}"}`)
-    const answer = await fixture.owner.post(clients(), large)
-    expect({ status: answer.status, error: answer.body.error }).toEqual({ status: 413, error: 'payload_too_large' })
+    const response = await fixture.owner.post(clients(), large)
+    expect({ status: response.status, error: response.body.error }).toEqual({ status: 413, error: 'payload_too_large' })
     const chunks = `${(64 * 1024).toString(16)}\r\n${'x'.repeat(64 * 1024)}\r\n`
     for (const path of [clients(), '/graphql']) {
       const status = await rawStatus(
@@ -566,24 +566,24 @@ describe('methods, paths and content types', () => {
   })
 })
 
-/** Returns the status of the server's response to these bytes. */
+/** Sends a raw HTTP request and returns the status of the response. */
 function rawStatus(text: string): Promise<number> {
   return new Promise((done, fail) => {
     const socket = connect(Number(new URL(app.baseUrl).port), '127.0.0.1', () => socket.write(text))
-    let answer = ''
+    let response = ''
     socket.on('data', (chunk) => {
-      answer += chunk.toString('latin1')
-      if (answer.includes('\r\n')) {
-        done(Number(answer.split(' ')[1]))
+      response += chunk.toString('latin1')
+      if (response.includes('\r\n')) {
+        done(Number(response.split(' ')[1]))
         socket.destroy()
       }
     })
-    socket.on('error', (error) => (answer === '' ? fail(error) : undefined))
-    socket.on('close', () => fail(new Error(`the connection closed without a response: ${answer}`)))
+    socket.on('error', (error) => (response === '' ? fail(error) : undefined))
+    socket.on('close', () => fail(new Error(`the connection closed without a response: ${response}`)))
   })
 }
 
-/** Returns pseudorandom numbers from 0 to 1, the same in every run (mulberry32). */
+/** Returns a function that returns pseudorandom numbers from 0 to 1. The same seed gives the same numbers (mulberry32). */
 function numbers(seed: number): () => number {
   let state = seed
   return () => {
@@ -778,7 +778,7 @@ describe('no request of a caller causes a 5xx', () => {
   test.each([1, 2, 3])('hostile paths, queries, headers and bodies on all routes (%i)', async () => {
     for (let turn = 0; turn < 3; turn++) {
       for (const route of routes) {
-        // Destructive requests get an invalid account id, so that they do not delete the fixture.
+        // A destructive request gets an invalid account id, so that it does not delete resources of the fixture.
         const ids = Object.fromEntries(
           Object.entries(fixture.ids).map(([key, id]) => [
             key,
@@ -822,7 +822,7 @@ describe('no request of a caller causes a 5xx', () => {
     expect((await fixture.owner.get(fixture.A)).status).toBe(200)
   })
 
-  test('the same through GraphQL variables', async () => {
+  test('hostile GraphQL variables', async () => {
     const documents = [
       'mutation ($v: CreateUserInput!) { createUser(PLACE, input: $v) { id } }',
       'mutation ($v: CreateClientInput!) { createClient(PLACE, input: $v) { id } }',
@@ -839,12 +839,12 @@ describe('no request of a caller causes a 5xx', () => {
           query.includes('Input!') && typeof value === 'string'
             ? { username: value, usernameType: 'unique', name: value }
             : value
-        const answer = await fixture.owner.graphql(query, { v: wrapped })
+        const response = await fixture.owner.graphql(query, { v: wrapped })
         const worst = Math.max(
-          answer.status,
-          ...(answer.body.errors ?? []).map((error: AnyJson) => error.extensions.status),
+          response.status,
+          ...(response.body.errors ?? []).map((error: AnyJson) => error.extensions.status),
         )
-        expect({ query, value, worst, text: worst >= 500 ? answer.text : '' }).toEqual({
+        expect({ query, value, worst, text: worst >= 500 ? response.text : '' }).toEqual({
           query,
           value,
           worst,

@@ -29,8 +29,8 @@ const address = () => `${uniqueName('guest')}@example.com`
 const person = async (username = address(), at = tenant): Promise<string> =>
   expectStatus(await at.owner.post(`${at.I}/users`, { username_type: 'email', username }), 201).data.id
 const organization = async (body: object = {}): Promise<string> => {
-  const made = await owner.post(`${tenant.I}/organizations`, { invitation_enabled: true, ...body })
-  return `${tenant.I}/organizations/${expectStatus(made, 201).data.id}`
+  const response = await owner.post(`${tenant.I}/organizations`, { invitation_enabled: true, ...body })
+  return `${tenant.I}/organizations/${expectStatus(response, 201).data.id}`
 }
 const invite = async (O: string, body: object = {}): Promise<AnyJson> =>
   expectStatus(await owner.post(`${O}/invitations`, { email: address(), ...body }), 201).data
@@ -41,8 +41,8 @@ const status = async (O: string, id: string) => expectStatus(await owner.get(`${
 test('an invitation shows its token once and gives the member its scopes, groups and title', async () => {
   const O = await organization()
   const group = expectStatus(await owner.post(`${O}/groups`, { name: 'G', scopes: ['of:group'] }), 201).data.id
-  const made = await invite(O, { scopes: ['own'], groups: [group], message: 'Come!' })
-  expect(made).toMatchObject({
+  const invitation = await invite(O, { scopes: ['own'], groups: [group], message: 'Come!' })
+  expect(invitation).toMatchObject({
     id: expect.stringMatching(/^inv_/),
     scopes: ['own'],
     groups: [group],
@@ -50,26 +50,28 @@ test('an invitation shows its token once and gives the member its scopes, groups
     status: 'pending',
     accepted_at: null,
   })
-  expect(made.expires_at - made.created_at).toBe(limits.invitationLifetime)
-  for (const path of [`${O}/invitations`, `${O}/invitations/${made.id}`]) {
+  expect(invitation.expires_at - invitation.created_at).toBe(limits.invitationLifetime)
+  for (const path of [`${O}/invitations`, `${O}/invitations/${invitation.id}`]) {
     const read = await owner.get(path)
-    expect(read.text).toContain(made.email)
+    expect(read.text).toContain(invitation.email)
     expect(read.text).not.toContain('token')
   }
   const userId = await person()
-  expect(await accept(made.token_plain, userId)).toMatchObject({ userId, scopes: ['own'] })
+  expect(await accept(invitation.token_plain, userId)).toMatchObject({ userId, scopes: ['own'] })
   expect(expectStatus(await owner.get(`${O}/members/${userId}`), 200).data.effective_scopes).toEqual([
     'of:group',
     'own',
   ])
-  expect(expectStatus(await owner.get(`${O}/invitations/${made.id}`), 200).data).toMatchObject({
+  expect(expectStatus(await owner.get(`${O}/invitations/${invitation.id}`), 200).data).toMatchObject({
     status: 'accepted',
     accepted_by_user_id: userId,
   })
   const { prisma } = app.gatehouse.database
-  const stored = await prisma.organizationInvitation.findUniqueOrThrow({ where: { id: made.id } })
-  expect(JSON.stringify(stored, (_, v) => (typeof v === 'bigint' ? Number(v) : v))).not.toContain(made.token_plain)
-  const events = await prisma.event.findMany({ where: { orgId: made.org_id }, orderBy: { id: 'asc' } })
+  const stored = await prisma.organizationInvitation.findUniqueOrThrow({ where: { id: invitation.id } })
+  expect(JSON.stringify(stored, (_, v) => (typeof v === 'bigint' ? Number(v) : v))).not.toContain(
+    invitation.token_plain,
+  )
+  const events = await prisma.event.findMany({ where: { orgId: invitation.org_id }, orderBy: { id: 'asc' } })
   expect(events.map(({ type }) => type)).toEqual([
     'organization.created',
     'organization.group.created',
@@ -78,7 +80,7 @@ test('an invitation shows its token once and gives the member its scopes, groups
     'organization.invitation.accepted',
   ])
   const recorded = JSON.stringify(events, (_, v) => (typeof v === 'bigint' ? Number(v) : v))
-  for (const secret of [made.token_plain, stored.tokenHash]) expect(recorded).not.toContain(secret)
+  for (const secret of [invitation.token_plain, stored.tokenHash]) expect(recorded).not.toContain(secret)
 })
 
 test('only where invitation_enabled, and only for a valid email address', async () => {
@@ -92,8 +94,8 @@ test('only where invitation_enabled, and only for a valid email address', async 
     ['groups[0]', { email: address(), groups: ['grp_x'] }],
     ['role', { email: address(), role: 'admin' }],
   ] as const) {
-    const answer = await owner.post(`${O}/invitations`, body)
-    expect({ status: answer.status, field: answer.body.details?.[0].field }).toEqual({ status: 400, field })
+    const response = await owner.post(`${O}/invitations`, body)
+    expect({ status: response.status, field: response.body.details?.[0].field }).toEqual({ status: 400, field })
   }
 })
 
@@ -141,27 +143,27 @@ test('a token that is wrong, expired, revoked, replaced or of another issuer is 
 
 test('a user who cannot become a member leaves the invitation unchanged', async () => {
   const O = await organization({ max_members: 1 })
-  const made = await invite(O)
+  const invitation = await invite(O)
   const userId = await person()
   expectStatus(await owner.post(`${O}/members`, { member_id: userId }), 201)
-  await expect(accept(made.token_plain, userId)).rejects.toMatchObject({ code: 'conflict' })
+  await expect(accept(invitation.token_plain, userId)).rejects.toMatchObject({ code: 'conflict' })
   const late = await person()
-  await expect(accept(made.token_plain, late)).rejects.toMatchObject({ code: 'conflict' })
-  expect(await status(O, made.id)).toBe('pending')
+  await expect(accept(invitation.token_plain, late)).rejects.toMatchObject({ code: 'conflict' })
+  expect(await status(O, invitation.id)).toBe('pending')
   expectStatus(await owner.patch(O, { max_members: 2 }), 200)
-  await accept(made.token_plain, late)
+  await accept(invitation.token_plain, late)
 })
 
 test('an address has one open invitation, also under 20 parallel requests; the address of a member is 409', async () => {
   const O = await organization()
   const email = address()
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     Array.from({ length: 20 }, (_, i) =>
       owner.post(`${O}/invitations`, { email: i % 2 ? email : email.toUpperCase() }),
     ),
   )
-  expect(answers.map((answer) => answer.status).sort()).toEqual([201, ...Array(19).fill(409)])
-  const { id } = answers.find((answer) => answer.status === 201)!.body.data
+  expect(responses.map((response) => response.status).sort()).toEqual([201, ...Array(19).fill(409)])
+  const { id } = responses.find((response) => response.status === 201)!.body.data
   expectStatus(await owner.post(`${O}/invitations/${id}/revoke`), 200)
   const second = await invite(O, { email })
   expectStatus(await owner.post(`${O}/invitations/${id}/resend`), 400)
@@ -204,9 +206,9 @@ test('a caller cannot invite with scopes that it lacks', async () => {
   expectStatus(await weak.post(`${O}/invitations`, { email: address(), scopes: ['api_keys:read'] }), 403)
   expectStatus(await weak.post(`${O}/invitations`, { email: address(), groups: [strong] }), 403)
   expectStatus(await weak.post(`${O}/invitations`, { email: address(), scopes: ['own'] }), 201)
-  const made = await invite(O, { groups: [strong] })
-  expectStatus(await weak.post(`${O}/invitations/${made.id}/resend`), 403)
-  expectStatus(await weak.post(`${O}/invitations/${made.id}/revoke`), 200)
+  const invitation = await invite(O, { groups: [strong] })
+  expectStatus(await weak.post(`${O}/invitations/${invitation.id}/resend`), 403)
+  expectStatus(await weak.post(`${O}/invitations/${invitation.id}/revoke`), 200)
 })
 
 test.each<[string, string | null, string | undefined, string | null]>([

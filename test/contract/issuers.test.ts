@@ -19,8 +19,8 @@ beforeAll(async () => {
 })
 afterAll(() => app.close())
 
-const errorFieldsOf = (answer: { body: AnyJson }): string[] =>
-  (answer.body.details ?? []).map(({ field }: AnyJson) => field)
+const errorFieldsOf = (response: { body: AnyJson }): string[] =>
+  (response.body.details ?? []).map(({ field }: AnyJson) => field)
 const create = async (more: object = {}) =>
   expectStatus(await fixture.owner.post(issuers, { name: uniqueName('Issuer'), ...more }), 201).data
 
@@ -121,11 +121,11 @@ describe('settings', () => {
     [{ branding: { theme: { primary_color: '#12345' } } }, 'settings.branding.theme.primary_color'],
   ]
   test.each(refused)('%j is 400, on create and on update', async (settings, field) => {
-    for (const answer of [
+    for (const response of [
       await fixture.owner.post(issuers, { name: 'x', settings }),
       await fixture.owner.patch(fixture.I, { settings }),
     ]) {
-      expect({ status: answer.status, fields: [...new Set(errorFieldsOf(answer))] }).toEqual({
+      expect({ status: response.status, fields: [...new Set(errorFieldsOf(response))] }).toEqual({
         status: 400,
         fields: [field],
       })
@@ -133,10 +133,10 @@ describe('settings', () => {
   })
 
   test('PATCH is a JSON Merge Patch, and the merged settings are validated as a whole', async () => {
-    const made = await create({
+    const issuer = await create({
       settings: { sessions: { idle_timeout: 60, device_fingerprinting: true }, custom: [1, 2] },
     })
-    const path = `${issuers}/${made.id}`
+    const path = `${issuers}/${issuer.id}`
     const { settings } = expectStatus(
       await fixture.owner.patch(path, {
         settings: { sessions: { idle_timeout: null }, custom: [3], signup: { mode: 'open' } },
@@ -144,7 +144,7 @@ describe('settings', () => {
       200,
     ).data
     expect(settings).toEqual({
-      security: made.settings.security,
+      security: issuer.settings.security,
       sessions: { device_fingerprinting: true },
       custom: [3],
       signup: { mode: 'open' },
@@ -159,17 +159,18 @@ describe('settings', () => {
   })
 
   test('metadata and links are replaced as a whole', async () => {
-    const made = await create({ metadata: { a: 1 }, links: { a: 1 } })
+    const issuer = await create({ metadata: { a: 1 }, links: { a: 1 } })
     expect(
-      expectStatus(await fixture.owner.patch(`${issuers}/${made.id}`, { metadata: { b: null }, links: {} }), 200).data,
+      expectStatus(await fixture.owner.patch(`${issuers}/${issuer.id}`, { metadata: { b: null }, links: {} }), 200)
+        .data,
     ).toMatchObject({ metadata: { b: null }, links: {} })
   })
 })
 
 describe('status', () => {
   test('PATCH changes between active and disabled; deleted is 400; suspended requires an operator', async () => {
-    const made = await create()
-    const path = `${issuers}/${made.id}`
+    const issuer = await create()
+    const path = `${issuers}/${issuer.id}`
     for (const status of ['disabled', 'active'])
       expect(expectStatus(await fixture.owner.patch(path, { status }), 200).data.status).toBe(status)
     for (const [status, expected] of [
@@ -190,10 +191,10 @@ describe('status', () => {
   })
 
   test('DELETE is soft: everything below returns 404, so does a second DELETE, and the identity provider stops serving the issuer', async () => {
-    const made = await create()
-    const path = `${issuers}/${made.id}`
+    const issuer = await create()
+    const path = `${issuers}/${issuer.id}`
     expectStatus(await fixture.owner.post(`${path}/users`, { username_type: 'unique', username: 'u' }), 201)
-    expect((await fetch(`${made.url}/jwks.json`)).status).toBe(200)
+    expect((await fetch(`${issuer.url}/jwks.json`)).status).toBe(200)
     expect((await fixture.owner.delete(path)).status).toBe(204)
     for (const below of ['', '/users', '/clients', '/auth-methods'])
       expect({ below, status: (await fixture.owner.get(path + below)).status }).toEqual({ below, status: 404 })
@@ -202,10 +203,10 @@ describe('status', () => {
       (await fixture.owner.patch(path, { name: 'x' })).status,
       (await fixture.owner.post(`${path}/users`, { username_type: 'unique', username: 'v' })).status,
     ]).toEqual([404, 404, 404])
-    expect((await fetch(`${made.url}/jwks.json`)).status).toBe(404)
+    expect((await fetch(`${issuer.url}/jwks.json`)).status).toBe(404)
     expect(
       expectStatus(await fixture.owner.get(`${issuers}?limit=100`), 200).data.map(({ id }: AnyJson) => id),
-    ).not.toContain(made.id)
+    ).not.toContain(issuer.id)
   })
 })
 
@@ -256,8 +257,8 @@ describe('authentication methods', () => {
         201,
       )
       for (const first_factor_only of [true, false]) {
-        const answer = await fixture.owner.post(methods, { name: 'x', method, first_factor_only })
-        expect({ status: answer.status, fields: errorFieldsOf(answer) }).toEqual({
+        const response = await fixture.owner.post(methods, { name: 'x', method, first_factor_only })
+        expect({ status: response.status, fields: errorFieldsOf(response) }).toEqual({
           status: 400,
           fields: ['first_factor_only'],
         })
@@ -267,10 +268,10 @@ describe('authentication methods', () => {
 
   test('two parallel creations of a method that is allowed once create one', async () => {
     const path = `${issuers}/${(await create()).id}/auth-methods`
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 10 }, () => fixture.owner.post(path, { name: 'P', method: 'password' })),
     )
-    expect(answers.map(({ status }) => status).sort()).toEqual([201, ...Array(9).fill(409)])
+    expect(responses.map(({ status }) => status).sort()).toEqual([201, ...Array(9).fill(409)])
   })
 
   test.each(federated)(
@@ -280,10 +281,10 @@ describe('authentication methods', () => {
       const one = expectStatus(await fixture.owner.post(methods, body), 201)
       expectStatus(await fixture.owner.post(methods, body), 201)
       expect(one.data).toMatchObject({ method, first_factor_only: true, settings: { [`${secret}_set`]: true } })
-      // The callback URL to register with the provider.
+      // The callback URL is the redirect URI that is registered with the provider.
       const issuerId = methods.split('/').at(-2)
       expect(one.data.callback_url).toBe(`${app.idpUrl}/${issuerId}/callback/${one.data.id}`)
-      // For a key in PEM form, its second line.
+      // The first line of a PEM key is not secret, so the second line is searched.
       const hidden = settings[secret]!.split('\n')[1] ?? settings[secret]!
       for (const { text } of [
         { text: JSON.stringify(one) },
@@ -300,8 +301,8 @@ describe('authentication methods', () => {
 
       for (const key of Object.keys(settings)) {
         for (const value of [undefined, '', null, 7]) {
-          const answer = await fixture.owner.post(methods, { ...body, settings: { ...settings, [key]: value } })
-          expect({ key, value, status: answer.status, fields: errorFieldsOf(answer) }).toEqual({
+          const response = await fixture.owner.post(methods, { ...body, settings: { ...settings, [key]: value } })
+          expect({ key, value, status: response.status, fields: errorFieldsOf(response) }).toEqual({
             key,
             value,
             status: 400,
@@ -314,8 +315,8 @@ describe('authentication methods', () => {
         ['first_factor_only', { first_factor_only: undefined }],
         ['settings', { settings: undefined }],
       ] as const) {
-        const answer = await fixture.owner.post(methods, { ...body, ...more })
-        expect({ status: answer.status, fields: errorFieldsOf(answer) }).toEqual({ status: 400, fields: [field] })
+        const response = await fixture.owner.post(methods, { ...body, ...more })
+        expect({ status: response.status, fields: errorFieldsOf(response) }).toEqual({ status: 400, fields: [field] })
       }
       const path = `${methods}/${one.data.id}`
       expect((await fixture.owner.patch(path, { first_factor_only: false })).status).toBe(400)
@@ -325,7 +326,7 @@ describe('authentication methods', () => {
   )
 
   test('a stored secret is not sent to a new address', async () => {
-    const made = expectStatus(
+    const issuer = expectStatus(
       await fixture.owner.post(methods, {
         name: 'Up',
         method: 'oidc',
@@ -334,7 +335,7 @@ describe('authentication methods', () => {
       }),
       201,
     ).data
-    const path = `${methods}/${made.id}`
+    const path = `${methods}/${issuer.id}`
     const moved = await fixture.owner.patch(path, { settings: { issuer_url: 'https://evil.example' } })
     expect({ status: moved.status, fields: errorFieldsOf(moved) }).toEqual({
       status: 400,
@@ -374,8 +375,8 @@ describe('authentication methods', () => {
   ])('%s: %j is refused with the field name', async (method, change, field) => {
     const [, settings] = federated.find(([kind]) => kind === method)!
     const body = { name: 'Up', method, first_factor_only: true, settings: { ...settings, ...change } }
-    const answer = await fixture.owner.post(methods, body)
-    expect({ status: answer.status, fields: errorFieldsOf(answer) }).toEqual({
+    const response = await fixture.owner.post(methods, body)
+    expect({ status: response.status, fields: errorFieldsOf(response) }).toEqual({
       status: 400,
       fields: [`settings.${field}`],
     })
@@ -433,37 +434,41 @@ describe('authentication methods', () => {
     })
     expectStatus(await fixture.owner.post(methods, body()), 201)
     const given = Object.fromEntries(endpoints.map((one) => [one, `https://x.example/${one}`]))
-    const made = expectStatus(await fixture.owner.post(methods, body(given)), 201).data
-    // The secret is not sent to a new address (docs/contract.md#secret-storage).
-    const path = `${methods}/${made.id}`
+    const issuer = expectStatus(await fixture.owner.post(methods, body(given)), 201).data
+    // A PATCH of an endpoint must contain the secret, so that the stored secret is not sent to a new address
+    // (docs/contract.md#secret-storage).
+    const path = `${methods}/${issuer.id}`
     const moved = await fixture.owner.patch(path, { settings: { token_endpoint: 'https://evil.example/token' } })
     expect({ status: moved.status, fields: errorFieldsOf(moved) }).toEqual({
       status: 400,
       fields: ['settings.client_secret'],
     })
-    expectStatus(await fixture.owner.patch(path, { settings: { redirect_uri: made.callback_url } }), 200)
+    expectStatus(await fixture.owner.patch(path, { settings: { redirect_uri: issuer.callback_url } }), 200)
   })
 
   test('callback_url is present for methods that are registered with a provider, and read-only', async () => {
     const { data } = expectStatus(await fixture.owner.post(methods, { name: 'Key', method: 'passkey' }), 201)
     expect(data.callback_url).toBeNull()
-    const answer = await fixture.owner.patch(`${methods}/${data.id}`, { callback_url: 'https://x.example' })
-    expect({ status: answer.status, fields: errorFieldsOf(answer) }).toEqual({ status: 400, fields: ['callback_url'] })
+    const response = await fixture.owner.patch(`${methods}/${data.id}`, { callback_url: 'https://x.example' })
+    expect({ status: response.status, fields: errorFieldsOf(response) }).toEqual({
+      status: 400,
+      fields: ['callback_url'],
+    })
   })
 
   test('method is immutable; unknown methods are 400; several passkey methods are allowed; a second DELETE is 404', async () => {
-    const made = expectStatus(await fixture.owner.post(methods, { name: 'Key', method: 'passkey' }), 201).data
+    const issuer = expectStatus(await fixture.owner.post(methods, { name: 'Key', method: 'passkey' }), 201).data
     expectStatus(await fixture.owner.post(methods, { name: 'Key 2', method: 'passkey' }), 201)
     for (const method of ['passkey', 'totp']) {
-      const answer = await fixture.owner.patch(`${methods}/${made.id}`, { method })
-      expect({ status: answer.status, fields: errorFieldsOf(answer) }).toEqual({ status: 400, fields: ['method'] })
+      const response = await fixture.owner.patch(`${methods}/${issuer.id}`, { method })
+      expect({ status: response.status, fields: errorFieldsOf(response) }).toEqual({ status: 400, fields: ['method'] })
     }
     for (const method of ['sms', '', 'Password'])
       expect((await fixture.owner.post(methods, { name: 'x', method })).status).toBe(400)
     expect([
-      (await fixture.owner.delete(`${methods}/${made.id}`)).status,
-      (await fixture.owner.delete(`${methods}/${made.id}`)).status,
-      (await fixture.owner.get(`${methods}/${made.id}`)).status,
+      (await fixture.owner.delete(`${methods}/${issuer.id}`)).status,
+      (await fixture.owner.delete(`${methods}/${issuer.id}`)).status,
+      (await fixture.owner.get(`${methods}/${issuer.id}`)).status,
     ]).toEqual([204, 404, 404])
   })
 })

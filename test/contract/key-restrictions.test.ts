@@ -11,7 +11,7 @@ import { createTenantFixture, type TenantFixture, uniqueName } from './tenant-fi
 let app: TestApp
 let fixture: TenantFixture
 let other: TenantFixture
-/** Created and deleted again. */
+/** The ids of an issuer and of two organizations that were deleted. */
 let gone: { issuer: string; org: string; orgOfGoneIssuer: string }
 beforeAll(async () => {
   app = await startApp()
@@ -172,10 +172,10 @@ describe('expires_at in the past is 400: the error names the field and the fix',
     },
   )
 
-  test('the same through GraphQL', async () => {
+  test('createApiKey through GraphQL', async () => {
     const text = `mutation ($a: ID!, $e: Timestamp) {
       createApiKey(accountId: $a, input: {name: "k", restrictions: {scopes: []}, expiresAt: $e}) { id } }`
-    const answer = await fixture.owner.graphql(text, { a: fixture.accountId, e: app.clock.now() - 1 })
-    expect(answer.body.errors[0].extensions).toMatchObject({ status: 400, details: [{ field: 'expiresAt' }] })
+    const response = await fixture.owner.graphql(text, { a: fixture.accountId, e: app.clock.now() - 1 })
+    expect(response.body.errors[0].extensions).toMatchObject({ status: 400, details: [{ field: 'expiresAt' }] })
   })
 })

@@ -1,6 +1,6 @@
 /**
- * Limits of docs/contract.md#limits that no other file tests. test/unit/contract-coverage.test.ts lists the files for
- * each section.
+ * Limits of docs/contract.md#limits that no other file tests. test/unit/contract-coverage.test.ts lists the test files
+ * of each section.
  */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { systemContext } from '../../src/platform/jobs/periodic-jobs.js'
@@ -38,8 +38,8 @@ describe('limits', () => {
       const max = largest(route.operation)
       const ask = async (limit: string) => {
         const query = new URLSearchParams({ ...requiredQueries[route.operation]?.(fixture.ids), limit })
-        const answer = await fixture.owner.get(`${routePath(route, fixture.ids)}?${query}`)
-        return [limit, answer.status, answer.body.details?.[0]?.field]
+        const response = await fixture.owner.get(`${routePath(route, fixture.ids)}?${query}`)
+        return [limit, response.status, response.body.details?.[0]?.field]
       }
       for (const limit of ['1', String(max)]) expect(await ask(limit)).toEqual([limit, 200, undefined])
       for (const limit of ['0', String(max + 1), '-1', '1.5', '1e9', 'x', ''])

@@ -16,7 +16,7 @@ import { createTenantFixture, type TenantFixture, uniqueName } from './tenant-fi
 let app: TestApp
 let fixture: TenantFixture
 let other: Tenant
-/** The time in an id that an operator chose is not the creation time. */
+/** The id and secret of an API key that the configuration sets. The time in this id is not the creation time. */
 const firstKey = { id: `ak_${'0'.repeat(26)}`, secret: 'x'.repeat(40) }
 
 beforeAll(async () => {
@@ -28,7 +28,7 @@ beforeAll(async () => {
 })
 afterAll(() => app.close())
 
-/** The path and query of a list, the table it reads, and the prefix of the index name. */
+/** The path and query of a list, the table that it reads, and the name of the index that it must use. */
 const lists: [path: string, query: string, table: string, index: RegExp][] = [
   ['A/issuers', '', 'issuers', /^issuers_of_account/],
   ['I/clients', '', 'clients', /^clients_not_deleted/],
@@ -75,7 +75,7 @@ function pathFor(short: string): string {
   return short.replace(/^[AIOU]/, (letter) => parents[letter]!)
 }
 
-/** Returns the statements of a request, with their values, whose first table is this one. */
+/** Returns the statements with their values that a function sends to read a page from a table. */
 async function statementsDuring(table: string, work: () => Promise<unknown>): Promise<[string, unknown[]][]> {
   const sent: [string, unknown[]][] = []
   const query = pg.Client.prototype.query
@@ -126,7 +126,7 @@ describe('an index provides the order of each list, on the first and later pages
     for (const cursor of ['', ...(next_cursor ? [`&cursor=${next_cursor}`] : [])]) {
       const sent = await statementsDuring(table, () => fixture.owner.get(path + cursor))
       expect(sent.length).toBeGreaterThan(0)
-      // PostgreSQL would otherwise scan and sort tables this small.
+      // Without these settings, PostgreSQL would scan and sort a table of this size.
       const plan = await plansOf(
         'SET enable_seqscan = off; SET enable_sort = off; SET enable_bitmapscan = off',
         '',

@@ -33,13 +33,13 @@ const add = async (O: string, member_id: string, more: object = {}): Promise<Any
   expectStatus(await owner.post(`${O}/members`, { member_id, ...more }), 201).data
 const group = async (O: string, body: object = {}): Promise<AnyJson> =>
   expectStatus(await owner.post(`${O}/groups`, { name: uniqueName('Group'), ...body }), 201).data
-const idsOf = (answer: AnyJson): string[] => expectStatus(answer, 200).data.map((row: { id: string }) => row.id)
-const count = (answers: { status: number }[], status: number) =>
-  answers.filter((answer) => answer.status === status).length
+const idsOf = (response: AnyJson): string[] => expectStatus(response, 200).data.map((row: { id: string }) => row.id)
+const count = (responses: { status: number }[], status: number) =>
+  responses.filter((response) => response.status === status).length
 const events = (orgId: string) =>
   app.gatehouse.database.prisma.event.findMany({ where: { orgId }, orderBy: { id: 'asc' } })
 
-/** The memberships that tokens of this user contain. */
+/** Returns the memberships that tokens of this user would contain. */
 const facts = async (userId: string) =>
   membershipsOf(systemContext(app.gatehouse), { issuerId: tenant.issuerId, userId })
 
@@ -49,8 +49,8 @@ describe('adding', () => {
     const { id: groupId } = await group(O, { scopes: ['of:group'] })
     const userId = await person()
     const body = { scopes: ['own'], groups: [groupId], user_title: 'Florist', metadata: { desk: 3 } }
-    const made = await owner.post(`${O}/members`, { member_id: userId, ...body })
-    expect(expectStatus(made, 201).data).toEqual({
+    const response = await owner.post(`${O}/members`, { member_id: userId, ...body })
+    expect(expectStatus(response, 201).data).toEqual({
       id: userId,
       member_id: userId,
       account_id: tenant.accountId,
@@ -62,8 +62,8 @@ describe('adding', () => {
       created_at: expect.any(Number),
       updated_at: expect.any(Number),
     })
-    expect(made.headers.get('etag')).toBe(`"${made.body.data.updated_at}"`)
-    expect(expectStatus(await owner.get(`${O}/members/${userId}`), 200)).toEqual(made.body)
+    expect(response.headers.get('etag')).toBe(`"${response.body.data.updated_at}"`)
+    expect(expectStatus(await owner.get(`${O}/members/${userId}`), 200)).toEqual(response.body)
     const event = (await events(id)).at(-1)
     expect(event).toMatchObject({ type: 'organization.membership.created', userId, data: { groups: [groupId] } })
   })
@@ -78,27 +78,27 @@ describe('adding', () => {
     const leaving = await person()
     expectStatus(await owner.delete(`${tenant.I}/users/${leaving}`), 202)
     for (const member_id of [`usr_${'0'.repeat(26)}`, otherIssuerUser, leaving, 'me']) {
-      const answer = await owner.post(`${O}/members`, { member_id })
-      expect([answer.status, answer.body.error]).toEqual([404, 'not_found'])
+      const response = await owner.post(`${O}/members`, { member_id })
+      expect([response.status, response.body.error]).toEqual([404, 'not_found'])
     }
   })
 
   test('an existing member is 409; of 20 parallel requests exactly one succeeds', async () => {
     const { id, O } = await organization()
     const member_id = await person()
-    const answers = await Promise.all(Array.from({ length: 20 }, () => owner.post(`${O}/members`, { member_id })))
-    expect([count(answers, 201), count(answers, 409)]).toEqual([1, 19])
+    const responses = await Promise.all(Array.from({ length: 20 }, () => owner.post(`${O}/members`, { member_id })))
+    expect([count(responses, 201), count(responses, 409)]).toEqual([1, 19])
     expect(await app.gatehouse.database.prisma.organizationMember.count({ where: { orgId: id } })).toBe(1)
   })
 
   test('over max_members is 409, also under 20 parallel requests; a removed member no longer counts', async () => {
     const { O } = await organization({ max_members: 5 })
     const crowd = await people(20)
-    const answers = await Promise.all(crowd.map((member_id) => owner.post(`${O}/members`, { member_id })))
-    expect([count(answers, 201), count(answers, 409)]).toEqual([5, 15])
+    const responses = await Promise.all(crowd.map((member_id) => owner.post(`${O}/members`, { member_id })))
+    expect([count(responses, 201), count(responses, 409)]).toEqual([5, 15])
     const [first] = idsOf(await owner.get(`${O}/members`))
     expectStatus(await owner.patch(`${O}/members/${first}`, { status: 'suspended' }), 200)
-    const outside = crowd[answers.findIndex(({ status }) => status === 409)]!
+    const outside = crowd[responses.findIndex(({ status }) => status === 409)]!
     expectStatus(await owner.post(`${O}/members`, { member_id: outside }), 409)
     expectStatus(await owner.delete(`${O}/members/${first}`), 204)
     expectStatus(await owner.post(`${O}/members`, { member_id: outside }), 201)
@@ -119,8 +119,8 @@ describe('adding', () => {
   ])('an invalid %s is 400 with its field', async (field, body) => {
     const { O } = await organization()
     const member_id = 'member_id' in body || field === 'member_id' ? {} : { member_id: await person() }
-    const answer = await owner.post(`${O}/members`, { ...member_id, ...body })
-    expect({ status: answer.status, field: answer.body.details?.[0].field }).toEqual({ status: 400, field })
+    const response = await owner.post(`${O}/members`, { ...member_id, ...body })
+    expect({ status: response.status, field: response.body.details?.[0].field }).toEqual({ status: 400, field })
     expect(idsOf(await owner.get(`${O}/members`))).toEqual([])
   })
 
@@ -194,8 +194,8 @@ describe('the list', () => {
   let O: string
   let members: string[]
   beforeAll(async () => {
-    const made = await organization()
-    O = made.O
+    const created = await organization()
+    O = created.O
     const inGroup = await group(O, { scopes: ['by:group'] })
     members = await people(5)
     const bodies = [
@@ -246,8 +246,8 @@ describe('changing and removing', () => {
     const userId = await person()
     await add(O, userId, { metadata: { a: 1, b: 2 }, groups: [one.id], user_title: 'T' })
     const patch = { metadata: { a: null, c: 3 }, groups: [two.id], scopes: ['s'], user_title: null }
-    const answer = await owner.patch(`${O}/members/${userId}`, patch, { 'if-match': '"0"' })
-    expect(expectStatus(answer, 200).data).toMatchObject({
+    const response = await owner.patch(`${O}/members/${userId}`, patch, { 'if-match': '"0"' })
+    expect(expectStatus(response, 200).data).toMatchObject({
       metadata: { b: 2, c: 3 },
       groups: [two.id],
       scopes: ['s'],
@@ -264,16 +264,16 @@ describe('changing and removing', () => {
     expect((await owner.patch(`${O}/members/${await person()}`, {})).status).toBe(404)
   })
 
-  test('20 parallel changes lose nothing', async () => {
+  test('20 parallel changes are all kept', async () => {
     const { O } = await organization()
     const userId = await person()
     await add(O, userId)
     const groups = await Promise.all(Array.from({ length: 6 }, () => group(O)))
-    const answers = await Promise.all([
+    const responses = await Promise.all([
       ...Array.from({ length: 14 }, (_, i) => owner.patch(`${O}/members/${userId}`, { metadata: { [`k${i}`]: i } })),
       ...groups.map(({ id }) => owner.post(`${O}/groups/${id}/members`, { member_id: userId })),
     ])
-    expect(answers.map(({ status }) => status).sort()).toEqual([...Array(14).fill(200), ...Array(6).fill(201)])
+    expect(responses.map(({ status }) => status).sort()).toEqual([...Array(14).fill(200), ...Array(6).fill(201)])
     const { metadata, groups: of } = expectStatus(await owner.get(`${O}/members/${userId}`), 200).data
     expect([Object.keys(metadata).length, of.length]).toEqual([14, 6])
   })
@@ -297,8 +297,8 @@ describe('groups', () => {
   test('all fields and events', async () => {
     const { id, O } = await organization()
     const body = { name: 'Buyers', description: 'They buy.', scopes: ['buy'], metadata: { a: 1 } }
-    const made = expectStatus(await owner.post(`${O}/groups`, body), 201).data
-    expect(made).toEqual({
+    const created = expectStatus(await owner.post(`${O}/groups`, body), 201).data
+    expect(created).toEqual({
       id: expect.stringMatching(/^grp_/),
       account_id: tenant.accountId,
       issuer_id: tenant.issuerId,
@@ -308,7 +308,7 @@ describe('groups', () => {
       created_at: expect.any(Number),
       updated_at: expect.any(Number),
     })
-    const path = `${O}/groups/${made.id}`
+    const path = `${O}/groups/${created.id}`
     const changed = expectStatus(await owner.patch(path, { description: null, metadata: { b: 2 } }), 200).data
     expect(changed).toMatchObject({ name: 'Buyers', description: null, metadata: { b: 2 }, scopes: ['buy'] })
     expectStatus(await owner.delete(path), 204)
@@ -326,8 +326,10 @@ describe('groups', () => {
 
   test('a name is unique within an organization: 409, also under 20 parallel requests; another organization may use it', async () => {
     const [one, two] = [await organization(), await organization()]
-    const answers = await Promise.all(Array.from({ length: 20 }, () => owner.post(`${one.O}/groups`, { name: 'Same' })))
-    expect([count(answers, 201), count(answers, 409)]).toEqual([1, 19])
+    const responses = await Promise.all(
+      Array.from({ length: 20 }, () => owner.post(`${one.O}/groups`, { name: 'Same' })),
+    )
+    expect([count(responses, 201), count(responses, 409)]).toEqual([1, 19])
     expectStatus(await owner.post(`${two.O}/groups`, { name: 'Same' }), 201)
     const other = await group(one.O)
     expectStatus(await owner.patch(`${one.O}/groups/${other.id}`, { name: 'Same' }), 409)
@@ -366,18 +368,18 @@ describe('groups', () => {
     const userId = await person()
     await add(O, userId)
     const adding = () => owner.post(`${O}/groups/${id}/members`, { member_id: userId })
-    const answers = await Promise.all(Array.from({ length: 20 }, adding))
-    expect([count(answers, 201), count(answers, 409)]).toEqual([1, 19])
+    const responses = await Promise.all(Array.from({ length: 20 }, adding))
+    expect([count(responses, 201), count(responses, 409)]).toEqual([1, 19])
     expect(expectStatus(await owner.get(`${O}/groups/${id}`), 200).data.member_count).toBe(1)
   })
 
   test('the list is newest first, in pages', async () => {
     const { O } = await organization()
-    const made: string[] = []
-    for (let i = 0; i < 3; i++) made.unshift((await group(O)).id)
+    const created: string[] = []
+    for (let i = 0; i < 3; i++) created.unshift((await group(O)).id)
     const first = await owner.get(`${O}/groups?limit=2`)
-    expect(idsOf(first)).toEqual(made.slice(0, 2))
-    expect(idsOf(await owner.get(`${O}/groups?cursor=${first.body.next_cursor}`))).toEqual(made.slice(2))
+    expect(idsOf(first)).toEqual(created.slice(0, 2))
+    expect(idsOf(await owner.get(`${O}/groups?cursor=${first.body.next_cursor}`))).toEqual(created.slice(2))
   })
 })
 
@@ -391,9 +393,10 @@ describe('a caller cannot grant scopes that it lacks, directly or indirectly', (
     O = (await organization()).O
     strong = (await group(O, { scopes: ['svc:all'] })).id
   })
-  const refused = (answer: AnyJson) => expect([answer.status, answer.body.error]).toEqual([403, 'insufficient_scope'])
+  const refused = (response: AnyJson) =>
+    expect([response.status, response.body.error]).toEqual([403, 'insufficient_scope'])
 
-  test('by own scopes', async () => {
+  test('by scopes of the member', async () => {
     const member_id = await person()
     refused(await weak.post(`${O}/members`, { member_id, scopes: ['issuers.users:read'] }))
     expect((await owner.get(`${O}/members/${member_id}`)).status).toBe(404)
@@ -404,7 +407,7 @@ describe('a caller cannot grant scopes that it lacks, directly or indirectly', (
     refused(await weak.patch(`${O}/members/${member_id}`, { scopes: ['svc:all'] }))
   })
 
-  test('by a group that has them', async () => {
+  test('by a group that has the scopes', async () => {
     const member_id = await person()
     refused(await weak.post(`${O}/members`, { member_id, groups: [strong] }))
     expectStatus(await weak.post(`${O}/members`, { member_id }), 201)
@@ -416,7 +419,7 @@ describe('a caller cannot grant scopes that it lacks, directly or indirectly', (
     expectStatus(await weak.patch(`${O}/groups/${strong}`, { scopes: ['svc:all', 'own'] }), 200)
   })
 
-  test('by reactivating a suspended member who has them, or adding a member where default_member_scopes has them', async () => {
+  test('by reactivating a suspended member who has the scopes, or by adding a member where default_member_scopes has them', async () => {
     const member_id = await person()
     await add(O, member_id, { scopes: ['svc:all'], status: 'suspended' })
     refused(await weak.patch(`${O}/members/${member_id}`, { status: 'active' }))

@@ -31,7 +31,11 @@ interface Customer {
   ledger(): Promise<AnyJson[]>
 }
 
-/** Creates an account with this credit that is gated because it has a payment method. */
+/**
+ * Creates an account.
+ * @param credit its balance, in micro-USD
+ * @param gated whether it gets a payment method, so that it must pay for priced operations
+ */
 async function customer(credit: number, gated = true): Promise<Customer> {
   const { owner, accountId } = await createAccount(app)
   const A = `/v1/accounts/${accountId}`
@@ -52,9 +56,9 @@ const issuersOf = async ({ owner, A }: Customer): Promise<AnyJson[]> =>
 
 test('a gated account without credit gets 402 for a priced operation, and nothing is changed', async () => {
   const poor = await customer(99)
-  const answer = await poor.owner.post(`${poor.A}/issuers`, { name: 'I' })
-  expect({ status: answer.status, error: answer.body.error }).toEqual({ status: 402, error: 'payment_required' })
-  expect(answer.headers.get('payment-required')).toBeNull()
+  const response = await poor.owner.post(`${poor.A}/issuers`, { name: 'I' })
+  expect({ status: response.status, error: response.body.error }).toEqual({ status: 402, error: 'payment_required' })
+  expect(response.headers.get('payment-required')).toBeNull()
   expect(await issuersOf(poor)).toEqual([])
   expect(await poor.ledger()).toHaveLength(1)
   const broke = await customer(0)
@@ -96,8 +100,8 @@ test('a replayed idempotent POST is never charged, through REST and GraphQL', as
   const rich = await customer(1000)
   const keyed = { 'idempotency-key': uniqueName('key') }
   for (const replayed of [null, 'true', 'true']) {
-    const answer = await rich.owner.post(`${rich.A}/issuers`, { name: 'I' }, keyed)
-    expect([answer.status, answer.headers.get('idempotent-replayed')]).toEqual([201, replayed])
+    const response = await rich.owner.post(`${rich.A}/issuers`, { name: 'I' }, keyed)
+    expect([response.status, response.headers.get('idempotent-replayed')]).toEqual([201, replayed])
   }
   const text = 'mutation ($a: ID!) { createIssuer(accountId: $a, input: {name: "I"}, idempotencyKey: "k") { id } }'
   for (const _ of [1, 2, 3]) expectStatus(await rich.owner.graphql(text, { a: rich.accountId }), 200)
@@ -115,13 +119,13 @@ test('50 parallel priced operations never make the balance negative', async () =
       body: JSON.stringify(body),
     })
   const key = (n: number) => ({ name: `key ${n}`, restrictions: { scopes: [] } })
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     Array.from({ length: 50 }, (_, n) => (n % 2 ? rich.owner.post(`${rich.A}/api-keys`, key(n)) : elsewhere(key(n)))),
   )
-  const made = answers.filter(({ status }) => status === 201)
-  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([201, 402]))
-  expect(made).toHaveLength(10)
-  // In addition to the account's first issuer.
+  const created = responses.filter(({ status }) => status === 201)
+  expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([201, 402]))
+  expect(created).toHaveLength(10)
+  // The list contains the key of the owner and the ten created keys.
   expect(expectStatus(await rich.owner.get(`${rich.A}/api-keys?limit=100`), 200).data).toHaveLength(11)
   const [latest] = await rich.ledger()
   expect(latest!.balance_μusd).toBe(50)
@@ -129,7 +133,7 @@ test('50 parallel priced operations never make the balance negative', async () =
   expect(balances).toEqual([...balances].sort((a, b) => a - b))
 })
 
-test('an account that is not gated pays nothing', async () => {
+test('an account that is not gated pays nothing for priced operations', async () => {
   const free = await customer(0, false)
   expectStatus(await free.owner.post(`${free.A}/issuers`, { name: 'I' }), 201)
   expect(await free.ledger()).toEqual([])

@@ -51,15 +51,15 @@ const noteOnUser = (more: object = {}) => ({
 })
 const write = async (body: object = noteOnIssuer()): Promise<AnyJson> =>
   expectStatus(await tenant.owner.post(notes, body), 201).data
-const errorFieldsOf = (answer: AnyJson) => answer.body.details?.map(({ field }: AnyJson) => field)
+const errorFieldsOf = (response: AnyJson) => response.body.details?.map(({ field }: AnyJson) => field)
 
 describe('creating', () => {
   test('POST returns the note with its creator, mentions and references', async () => {
     const content = `@[Ann Lee](${userId}) owns [[client:${clientId}|the app]] and [[org:${orgId}]]`
-    const answer = await tenant.owner.post(notes, noteOnUser({ content, pinned: true }))
-    expect(answer.status).toBe(201)
+    const response = await tenant.owner.post(notes, noteOnUser({ content, pinned: true }))
+    expect(response.status).toBe(201)
     const [keyId] = Buffer.from(tenant.owner.authorization!.split(' ')[1]!, 'base64').toString().split(':')
-    expect(answer.body.data).toEqual({
+    expect(response.body.data).toEqual({
       id: expect.stringMatching(/^note_[0-9a-z]{26}$/),
       account_id: tenant.accountId,
       subject_type: 'user',
@@ -74,11 +74,11 @@ describe('creating', () => {
         { type: 'org', id: orgId, display_text: null },
       ],
       created_at: expect.any(Number),
-      updated_at: answer.body.data.created_at,
+      updated_at: response.body.data.created_at,
     })
-    const read = await tenant.owner.get(`${notes}/${answer.body.data.id}`)
-    expect(read.body).toEqual(answer.body)
-    expect(read.headers.get('etag')).toBe(`"${answer.body.data.updated_at}"`)
+    const read = await tenant.owner.get(`${notes}/${response.body.data.id}`)
+    expect(read.body).toEqual(response.body)
+    expect(read.headers.get('etag')).toBe(`"${response.body.data.updated_at}"`)
   })
 
   test('issuer_id is required for users and organizations and not allowed for issuers and clients', async () => {
@@ -106,8 +106,8 @@ describe('creating', () => {
         issuer_id: tenant.issuerId,
       })
       expect([refused.status, errorFieldsOf(refused)]).toEqual([400, ['issuer_id']])
-      const made = expectStatus(await tenant.owner.post(notes, { subject_type, subject_id, content: 'x' }), 201)
-      expect(made.data.issuer_id).toBeNull()
+      const created = expectStatus(await tenant.owner.post(notes, { subject_type, subject_id, content: 'x' }), 201)
+      expect(created.data.issuer_id).toBeNull()
     }
   })
 
@@ -220,12 +220,12 @@ describe('changing', () => {
 
   test("another account's note is 404", async () => {
     const { id } = await write()
-    for (const answer of [
+    for (const response of [
       await other.owner.get(`${other.A}/notes/${id}`),
       await other.owner.patch(`${other.A}/notes/${id}`, { pinned: true }),
       await other.owner.delete(`${other.A}/notes/${id}`),
     ]) {
-      expect(answer.status).toBe(404)
+      expect(response.status).toBe(404)
     }
   })
 
@@ -248,22 +248,22 @@ describe('changing', () => {
 describe('listing', () => {
   let lister: Tenant
   let subject: object
-  const made: AnyJson[] = []
+  const created: AnyJson[] = []
   const get = async (query: string) => expectStatus(await lister.owner.get(`${lister.A}/notes${query}`), 200)
-  const order = (page: AnyJson) => page.data.map(({ id }: AnyJson) => made.findIndex((note) => note.id === id))
+  const order = (page: AnyJson) => page.data.map(({ id }: AnyJson) => created.findIndex((note) => note.id === id))
 
   beforeAll(async () => {
     lister = await createTenant(app, 'Lister')
     subject = { subject_type: 'issuer', subject_id: lister.issuerId }
     for (let i = 0; i < 8; i++) {
       const body = { ...subject, content: `n${i}`, pinned: i === 1 || i === 4 || i === 5 }
-      made.push(expectStatus(await lister.owner.post(`${lister.A}/notes`, body), 201).data)
+      created.push(expectStatus(await lister.owner.post(`${lister.A}/notes`, body), 201).data)
     }
-    // Four of them have the same millisecond, in both the pinned and the unpinned group.
-    const moment = made[3].created_at
+    // Four of the notes get the same creation time. Some of these are pinned, and some are not.
+    const moment = created[3].created_at
     for (const i of [2, 3, 4, 5]) {
-      await app.gatehouse.database.prisma.note.update({ where: { id: made[i].id }, data: { createdAt: moment } })
-      made[i].created_at = moment
+      await app.gatehouse.database.prisma.note.update({ where: { id: created[i].id }, data: { createdAt: moment } })
+      created[i].created_at = moment
     }
   })
 
@@ -288,11 +288,11 @@ describe('listing', () => {
   })
 
   test('the cursor has the form pinned:timestamp with an optional third part', async () => {
-    expect(order(await get(`?cursor=true:${made[4].created_at}`))).toEqual([1, 7, 6, 3, 2, 0])
-    expect(order(await get(`?cursor=true:${made[4].created_at}:${made[5].id}`))).toEqual([4, 1, 7, 6, 3, 2, 0])
-    expect(order(await get(`?cursor=false:${made[3].created_at}`))).toEqual([0])
-    expect(order(await get(`?cursor=false:${made[3].created_at}:${made[3].id}`))).toEqual([2, 0])
-    expect(order(await get(`?cursor=false:${made[6].created_at}&pinned=true`))).toEqual([])
+    expect(order(await get(`?cursor=true:${created[4].created_at}`))).toEqual([1, 7, 6, 3, 2, 0])
+    expect(order(await get(`?cursor=true:${created[4].created_at}:${created[5].id}`))).toEqual([4, 1, 7, 6, 3, 2, 0])
+    expect(order(await get(`?cursor=false:${created[3].created_at}`))).toEqual([0])
+    expect(order(await get(`?cursor=false:${created[3].created_at}:${created[3].id}`))).toEqual([2, 0])
+    expect(order(await get(`?cursor=false:${created[6].created_at}&pinned=true`))).toEqual([])
   })
 
   test.each([
@@ -308,8 +308,8 @@ describe('listing', () => {
     'true:1:usr_00000000000000000000000000',
     'true:9999999999999999999',
   ])('a cursor that no list returned is 400: %s', async (cursor) => {
-    const answer = await lister.owner.get(`${lister.A}/notes?cursor=${encodeURIComponent(cursor)}`)
-    expect([answer.status, errorFieldsOf(answer)]).toEqual([400, ['cursor']])
+    const response = await lister.owner.get(`${lister.A}/notes?cursor=${encodeURIComponent(cursor)}`)
+    expect([response.status, errorFieldsOf(response)]).toEqual([400, ['cursor']])
   })
 
   test('a page is read in order from an index', async () => {
@@ -369,8 +369,8 @@ describe('listing', () => {
 
   test('GET notes/count returns the plain {"count": n}; both parameters are required', async () => {
     const { owner, A, issuerId } = lister
-    const answer = await owner.get(`${A}/notes/count?subject_type=issuer&subject_id=${issuerId}`)
-    expect([answer.status, answer.text, answer.headers.get('etag')]).toEqual([200, '{"count":8}', null])
+    const response = await owner.get(`${A}/notes/count?subject_type=issuer&subject_id=${issuerId}`)
+    expect([response.status, response.text, response.headers.get('etag')]).toEqual([200, '{"count":8}', null])
     expect((await owner.get(`${A}/notes/count?subject_type=client&subject_id=cli_x`)).text).toBe('{"count":0}')
     expect(errorFieldsOf(await owner.get(`${A}/notes/count`))).toEqual(['subject_type', 'subject_id'])
     const half = await owner.get(`${A}/notes/count?subject_type=issuer`)

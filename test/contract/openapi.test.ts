@@ -1,6 +1,6 @@
 /**
- * The OpenAPI document: an independent validator accepts it, it is complete, and the responses of the server conform to
- * it.
+ * The OpenAPI document: it is valid for an independent validator, it contains every route, and the responses of the
+ * server conform to it.
  */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { Validator } from '@seriousme/openapi-schema-validator'
@@ -35,9 +35,9 @@ beforeAll(async () => {
   facilitator = await startFacilitator()
   app = await startApp({ env: { DNS_RESOLVER: dns.address, ...facilitator.env } })
   fixture = await createTenantFixture(app)
-  const answer = await createApiClient(app.baseUrl).get('/openapi.json')
-  expect(answer.status).toBe(200)
-  document = answer.body
+  const response = await createApiClient(app.baseUrl).get('/openapi.json')
+  expect(response.status).toBe(200)
+  document = response.body
   ajv = new Ajv2020({ strict: false, allErrors: true, validateFormats: false })
   ajv.addSchema({ $id: 'document', components: document.components })
 })
@@ -59,27 +59,27 @@ function validatorOf(key: string, schema: object): ValidateFunction {
   return validate
 }
 
-/** Checks that the document describes this response: status, headers and body. */
-function expectDocumented(route: Route, answer: ApiResponse<AnyJson>): void {
-  const documented = operationOf(route).responses[answer.status]
-  expect({ route: name(route), status: answer.status, documented: documented !== undefined }).toEqual({
+/** Checks that the document describes the status, the headers and the body of a response. */
+function expectDocumented(route: Route, response: ApiResponse<AnyJson>): void {
+  const documented = operationOf(route).responses[response.status]
+  expect({ route: name(route), status: response.status, documented: documented !== undefined }).toEqual({
     route: name(route),
-    status: answer.status,
+    status: response.status,
     documented: true,
   })
   const schema = documented.content?.['application/json']?.schema
   if (!schema) {
-    expect(answer.text).toBe('')
+    expect(response.text).toBe('')
     return
   }
-  const validate = validatorOf(`${name(route)} ${answer.status}`, schema)
-  validate(answer.body)
-  expect({ route: name(route), status: answer.status, faults: validate.errors ?? [] }).toEqual({
+  const validate = validatorOf(`${name(route)} ${response.status}`, schema)
+  validate(response.body)
+  expect({ route: name(route), status: response.status, faults: validate.errors ?? [] }).toEqual({
     route: name(route),
-    status: answer.status,
+    status: response.status,
     faults: [],
   })
-  if (documented.headers?.ETag) expect(answer.headers.get('etag')).toMatch(/^"\d+"$/)
+  if (documented.headers?.ETag) expect(response.headers.get('etag')).toMatch(/^"\d+"$/)
 }
 
 test('it is valid OpenAPI 3.1', async () => {
@@ -144,7 +144,7 @@ test('every list documents limit, cursor and its filters', () => {
       .map((parameter: AnyJson) => parameter.name)
     expect({ operation: route.operation, query: query.sort() }).toEqual({
       operation: route.operation,
-      // Backlinks have one page only (docs/contract.md#note-endpoints).
+      // The list of backlinks has only one page (docs/contract.md#note-endpoints).
       query: [
         ...(route.operation === 'listNoteBacklinks' ? [] : ['cursor']),
         'limit',
@@ -165,7 +165,7 @@ describe('responses conform to the document', () => {
     })
     expectDocumented(route, good)
 
-    // The request conforms to the document as well.
+    // The request body also conforms to the document.
     const body = requestBodies[route.operation]?.(at.ids)
     const schema = operationOf(route).requestBody?.content['application/json'].schema
     if (body && schema) {
@@ -200,9 +200,9 @@ describe('responses conform to the document', () => {
     const note = { subject_type: 'issuer', subject_id: fixture.issuerId, content: `[[issuer:${fixture.issuerId}]]` }
     expectStatus(await fixture.owner.post(`${fixture.A}/notes`, note), 201)
     for (const route of routes.filter(({ operation }) => operation.startsWith('list'))) {
-      const answer = await sendRouteRequest(fixture.owner, route, fixture.ids)
-      expect([route.operation, answer.body.data.length > 0]).toEqual([route.operation, true])
-      expectDocumented(route, answer)
+      const response = await sendRouteRequest(fixture.owner, route, fixture.ids)
+      expect([route.operation, response.body.data.length > 0]).toEqual([route.operation, true])
+      expectDocumented(route, response)
     }
     const createUser = routes.find(({ operation }) => operation === 'createUser')!
     const body = requestBodies['createUser']!()
@@ -210,7 +210,7 @@ describe('responses conform to the document', () => {
       await sendRouteRequest(fixture.owner, createUser, fixture.ids, { 'idempotency-key': 'openapi' }, body),
       201,
     )
-    const answers = [
+    const responses = [
       await sendRouteRequest(fixture.owner, createUser, fixture.ids, {}, body),
       await sendRouteRequest(
         fixture.owner,
@@ -221,7 +221,7 @@ describe('responses conform to the document', () => {
       ),
       await sendRouteRequest(fixture.owner, createUser, fixture.ids, { 'content-type': 'text/plain' }, body),
     ]
-    expect(answers.map(({ status }) => status)).toEqual([409, 422, 415])
-    for (const answer of answers) expectDocumented(createUser, answer)
+    expect(responses.map(({ status }) => status)).toEqual([409, 422, 415])
+    for (const response of responses) expectDocumented(createUser, response)
   })
 })

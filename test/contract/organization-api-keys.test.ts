@@ -33,12 +33,12 @@ const create = async (more: object = {}, at = O): Promise<AnyJson> =>
     201,
   ).data
 const as = (key: AnyJson): ApiClient => createApiClient(app.baseUrl, { id: key.id, secret: key.secret_plain })
-const idsOf = (answer: AnyJson): string[] => expectStatus(answer, 200).data.map((row: { id: string }) => row.id)
+const idsOf = (response: AnyJson): string[] => expectStatus(response, 200).data.map((row: { id: string }) => row.id)
 
 describe('creating', () => {
   test('type api_key is required; the secret is shown only in this response', async () => {
-    const made = await create({ description: 'd', tags: ['t'], metadata: { a: 1 } })
-    expect(made).toMatchObject({
+    const key = await create({ description: 'd', tags: ['t'], metadata: { a: 1 } })
+    expect(key).toMatchObject({
       id: expect.stringMatching(/^ak_/),
       account_id: fixture.accountId,
       issuer_id: fixture.issuerId,
@@ -47,14 +47,14 @@ describe('creating', () => {
       status: 'active',
       scopes: null,
       restrictions: {},
-      secret_hint: made.secret_plain.slice(-4),
+      secret_hint: key.secret_plain.slice(-4),
     })
-    const read = await owner.get(`${O}/api-keys/${made.id}`)
-    expect(read.text).not.toContain(made.secret_plain)
+    const read = await owner.get(`${O}/api-keys/${key.id}`)
+    expect(read.text).not.toContain(key.secret_plain)
     expect(Object.keys(expectStatus(read, 200).data)).not.toContain('secret_plain')
     for (const type of [undefined, null, 'personal_token', '']) {
-      const answer = await owner.post(`${O}/api-keys`, { name: 'k', restrictions: {}, type })
-      expect({ type, status: answer.status, field: answer.body.details[0].field }).toEqual({
+      const response = await owner.post(`${O}/api-keys`, { name: 'k', restrictions: {}, type })
+      expect({ type, status: response.status, field: response.body.details[0].field }).toEqual({
         type,
         status: 400,
         field: 'type',
@@ -64,11 +64,11 @@ describe('creating', () => {
       400,
     )
     const events = await app.gatehouse.database.prisma.event.findMany({ where: { type: 'api_key.created' } })
-    expect(events.find(({ target }) => (target as AnyJson).id === made.id)).toMatchObject({
+    expect(events.find(({ target }) => (target as AnyJson).id === key.id)).toMatchObject({
       orgId: fixture.ids.org_id,
       issuerId: fixture.issuerId,
     })
-    expect(JSON.stringify(events, (_, v) => (typeof v === 'bigint' ? Number(v) : v))).not.toContain(made.secret_plain)
+    expect(JSON.stringify(events, (_, v) => (typeof v === 'bigint' ? Number(v) : v))).not.toContain(key.secret_plain)
   })
 
   test('the response is never replayed, with or without an Idempotency-Key', async () => {
@@ -90,8 +90,8 @@ describe('creating', () => {
     ] as const) {
       const posted = await owner.post(`${O}/api-keys`, { type: 'api_key', name: 'k', restrictions })
       const patched = await owner.patch(`${O}/api-keys/${id}`, { restrictions })
-      for (const answer of [posted, patched]) {
-        expect({ status: answer.status, field: answer.body.details[0].field }).toEqual({ status: 400, field })
+      for (const response of [posted, patched]) {
+        expect({ status: response.status, field: response.body.details[0].field }).toEqual({ status: 400, field })
       }
     }
     await create({ restrictions: { issuer_ids: [fixture.issuerId], org_ids: [fixture.ids.org_id] } })
@@ -108,13 +108,13 @@ describe('creating', () => {
       201,
     )
     const strong = await create()
-    for (const answer of [
+    for (const response of [
       await weak.post(`${O}/api-keys/${strong.id}/rotate`),
       await weak.patch(`${O}/api-keys/${strong.id}`, { name: 'x' }),
       await weak.delete(`${O}/api-keys/${strong.id}`),
       await weak.post(`${O}/api-keys/${strong.id}/revoke`),
     ]) {
-      expect([answer.status, answer.body.error]).toEqual([403, 'insufficient_scope'])
+      expect([response.status, response.body.error]).toEqual([403, 'insufficient_scope'])
     }
   })
 
@@ -132,8 +132,8 @@ describe('creating', () => {
     }))
     await prisma.apiKey.createMany({ data: copies })
     const body = { type: 'api_key', name: 'k', restrictions: {} }
-    const answers = await Promise.all(Array.from({ length: 20 }, () => owner.post(`${at}/api-keys`, body)))
-    const statuses = answers.map(({ status }) => status).sort()
+    const responses = await Promise.all(Array.from({ length: 20 }, () => owner.post(`${at}/api-keys`, body)))
+    const statuses = responses.map(({ status }) => status).sort()
     expect(statuses).toEqual([...Array(10).fill(201), ...Array(10).fill(429)])
     expectStatus(await owner.post(`${at}/api-keys/${first.id}/revoke`), 200)
     expectStatus(await owner.post(`${at}/api-keys`, body), 201)
@@ -143,7 +143,7 @@ describe('creating', () => {
 })
 
 describe('the principal is the organization, and its access is limited to the organization', () => {
-  test('it can access its organization and everything below', async () => {
+  test('a key can access its organization and all resources below it', async () => {
     const api = as(await create())
     expectStatus(await api.get(O), 200)
     expectStatus(await api.patch(O, { description: 'self-service' }), 200)
@@ -166,8 +166,8 @@ describe('the principal is the organization, and its access is limited to the or
   test('every other route is 404', async () => {
     const api = as(await create())
     for (const route of routes.filter(({ path }) => !path.includes('/organizations/{org_id}'))) {
-      const answer = await sendRouteRequest(api, route, fixture.ids)
-      expect([route.method, route.path, answer.status]).toEqual([route.method, route.path, 404])
+      const response = await sendRouteRequest(api, route, fixture.ids)
+      expect([route.method, route.path, response.status]).toEqual([route.method, route.path, 404])
     }
   })
 
@@ -184,13 +184,13 @@ describe('the principal is the organization, and its access is limited to the or
         { ...there.ids, org_id: fixture.ids.org_id },
         { ...fixture.ids, issuer_id: there.ids.issuer_id },
       ]) {
-        const answer = await sendRouteRequest(api, route, ids)
-        expect([route.method, route.path, answer.status]).toEqual([route.method, route.path, 404])
+        const response = await sendRouteRequest(api, route, ids)
+        expect([route.method, route.path, response.status]).toEqual([route.method, route.path, 404])
       }
     }
   })
 
-  test('within its scopes: reduced scopes apply immediately', async () => {
+  test('a key is limited to its scopes; reduced scopes apply immediately', async () => {
     const scopes = ['issuers.organizations:read', 'issuers.organizations.members:read']
     const key = await create({ restrictions: { scopes } })
     expectStatus(await as(key).get(`${O}/members`), 200)
@@ -279,12 +279,12 @@ describe('states', () => {
 
   test('the list is newest first, the cursor is a key id', async () => {
     const at = await organization()
-    const made: string[] = []
-    for (let i = 0; i < 3; i++) made.unshift((await create({}, at)).id)
+    const created: string[] = []
+    for (let i = 0; i < 3; i++) created.unshift((await create({}, at)).id)
     const first = await owner.get(`${at}/api-keys?limit=2`)
-    expect(idsOf(first)).toEqual(made.slice(0, 2))
-    expect(first.body.next_cursor).toBe(made[1])
-    expect(idsOf(await owner.get(`${at}/api-keys?cursor=${made[1]}`))).toEqual(made.slice(2))
+    expect(idsOf(first)).toEqual(created.slice(0, 2))
+    expect(first.body.next_cursor).toBe(created[1])
+    expect(idsOf(await owner.get(`${at}/api-keys?cursor=${created[1]}`))).toEqual(created.slice(2))
     expect((await owner.get(`${fixture.I}/organizations/org_${'0'.repeat(26)}/api-keys`)).status).toBe(404)
   })
 })
@@ -300,6 +300,6 @@ test('an organization key of the system account is not an operator', async () =>
   expectStatus(await key.get(`${I}/${id}`), 200)
   const tenant = await createTenant(app, 'Tenant')
   for (const path of ['/v1/accounts', A, tenant.A, tenant.I]) expect((await key.get(path)).status).toBe(404)
-  const made = await key.graphql('mutation { createAccount(input: {}) { account { id } } }')
-  expect(made.body.errors[0].extensions.status).toBe(403)
+  const response = await key.graphql('mutation { createAccount(input: {}) { account { id } } }')
+  expect(response.body.errors[0].extensions.status).toBe(403)
 })

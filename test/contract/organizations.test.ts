@@ -25,7 +25,7 @@ const create = async (body: object = {}): Promise<AnyJson> => expectStatus(await
 const person = async (): Promise<string> =>
   expectStatus(await owner.post(`${tenant.I}/users`, { username_type: 'unique', username: uniqueName('user') }), 201)
     .data.id
-const ids = (answer: AnyJson): string[] => expectStatus(answer, 200).data.map((row: { id: string }) => row.id)
+const ids = (response: AnyJson): string[] => expectStatus(response, 200).data.map((row: { id: string }) => row.id)
 const events = (orgId: string) =>
   app.gatehouse.database.prisma.event.findMany({ where: { orgId }, orderBy: { id: 'asc' } })
 
@@ -123,8 +123,8 @@ describe('POST', () => {
     ['created_at', { created_at: 1 }],
     ['member_count', { member_count: 1 }],
   ])('an invalid %s is 400 with its field: %j', async (field, body) => {
-    const answer = await owner.post(list, body)
-    expect({ status: answer.status, field: answer.body.details?.[0].field }).toEqual({ status: 400, field })
+    const response = await owner.post(list, body)
+    expect({ status: response.status, field: response.body.details?.[0].field }).toEqual({ status: 400, field })
   })
 
   test('the user in created_by_user_id becomes a member with creator_scopes; a user of another issuer is refused', async () => {
@@ -162,11 +162,11 @@ describe('POST', () => {
 describe('GET', () => {
   let here: Tenant
   let I: string
-  let made: AnyJson[]
+  let created: AnyJson[]
   beforeAll(async () => {
     here = await createTenant(app, 'Lists')
     I = `${here.I}/organizations`
-    made = []
+    created = []
     for (const body of [
       { sso: {} },
       { sso: {} },
@@ -174,16 +174,17 @@ describe('GET', () => {
       { invitation_enabled: true },
       { status: 'suspended' },
     ]) {
-      made.push(expectStatus(await here.owner.post(I, body), 201).data)
+      created.push(expectStatus(await here.owner.post(I, body), 201).data)
     }
-    // The API refuses these switches until organization sign-in is enforced. The filters read the stored columns.
+    // The API refuses to enable these settings, because Gatehouse does not enforce them. The filters read the columns, so
+    // the values are written to the database directly.
     const { organization } = app.gatehouse.database.prisma
-    await organization.update({ where: { id: made[0].id }, data: { ssoEnabled: true } })
-    await organization.update({ where: { id: made[1].id }, data: { ssoEnabled: true, ssoOnly: true } })
+    await organization.update({ where: { id: created[0].id }, data: { ssoEnabled: true } })
+    await organization.update({ where: { id: created[1].id }, data: { ssoEnabled: true, ssoOnly: true } })
   })
 
   test('newest first, in pages', async () => {
-    const newest = made.map(({ id }) => id).reverse()
+    const newest = created.map(({ id }) => id).reverse()
     const first = await here.owner.get(`${I}?limit=2`)
     expect(ids(first)).toEqual(newest.slice(0, 2))
     expect(first.body).toMatchObject({ has_more: true, next_cursor: newest[1] })
@@ -211,7 +212,7 @@ describe('GET', () => {
     ['status=deleted', []],
     ['status=active&sso_enabled=true&sso_only=false', [0]],
   ])('the filter %s', async (query, indexes) => {
-    expect(ids(await here.owner.get(`${I}?${query}`))).toEqual(indexes.map((index) => made[index].id))
+    expect(ids(await here.owner.get(`${I}?${query}`))).toEqual(indexes.map((index) => created[index].id))
   })
 
   test.each(['sso_enabled=1', 'sso_only=yes', 'mfa_required=', 'invitation_enabled=TRUE', 'status=gone'])(
@@ -222,13 +223,13 @@ describe('GET', () => {
   )
 
   test('a PATCH of sso or security changes which filters match', async () => {
-    const { id } = made[0]
+    const { id } = created[0]
     expectStatus(
       await here.owner.patch(`${I}/${id}`, { sso: { label: 'no more' }, security: { mfa_required: true } }),
       200,
     )
-    expect(ids(await here.owner.get(`${I}?sso_enabled=true`))).toEqual([made[1].id])
-    expect(ids(await here.owner.get(`${I}?mfa_required=true`))).toEqual([made[2].id, id])
+    expect(ids(await here.owner.get(`${I}?sso_enabled=true`))).toEqual([created[1].id])
+    expect(ids(await here.owner.get(`${I}?mfa_required=true`))).toEqual([created[2].id, id])
   })
 })
 
@@ -238,8 +239,8 @@ test('a setting that is not enforced cannot be enabled: sso.enabled and sso.only
     ['enabled', { enabled: true }],
     ['only', { enabled: false, only: true }],
   ] as const) {
-    for (const answer of [await owner.post(list, { sso }), await owner.patch(`${list}/${id}`, { sso })]) {
-      expect([answer.status, answer.body.details]).toEqual([
+    for (const response of [await owner.post(list, { sso }), await owner.patch(`${list}/${id}`, { sso })]) {
+      expect([response.status, response.body.details]).toEqual([
         400,
         [
           {
@@ -277,16 +278,19 @@ describe('PATCH', () => {
   test('merged metadata keeps its limit of 50 keys', async () => {
     const many = (from: number) => Object.fromEntries(Array.from({ length: 30 }, (_, i) => [`k${from + i}`, i]))
     const { id } = await create({ metadata: many(0) })
-    const answer = await owner.patch(`${list}/${id}`, { metadata: many(30) })
-    expect({ status: answer.status, field: answer.body.details[0].field }).toEqual({ status: 400, field: 'metadata' })
+    const response = await owner.patch(`${list}/${id}`, { metadata: many(30) })
+    expect({ status: response.status, field: response.body.details[0].field }).toEqual({
+      status: 400,
+      field: 'metadata',
+    })
   })
 
-  test('20 parallel merges lose nothing', async () => {
+  test('20 parallel merges are all kept', async () => {
     const { id } = await create()
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 20 }, (_, i) => owner.patch(`${list}/${id}`, { metadata: { [`k${i}`]: i } })),
     )
-    expect(new Set(answers.map((answer) => answer.status))).toEqual(new Set([200]))
+    expect(new Set(responses.map((response) => response.status))).toEqual(new Set([200]))
     expect(Object.keys(expectStatus(await owner.get(`${list}/${id}`), 200).data.metadata)).toHaveLength(20)
   })
 

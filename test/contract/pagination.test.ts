@@ -175,8 +175,8 @@ describe.each(lists)('%s', (_, { path, add, as, foreign }) => {
       'NaN',
       '+5',
     ]) {
-      const answer = await get(`?limit=${encodeURIComponent(limit)}`)
-      expect({ limit, status: answer.status, field: answer.body.details?.[0].field }).toEqual({
+      const response = await get(`?limit=${encodeURIComponent(limit)}`)
+      expect({ limit, status: response.status, field: response.body.details?.[0].field }).toEqual({
         limit,
         status: 400,
         field: 'limit',
@@ -194,8 +194,8 @@ describe.each(lists)('%s', (_, { path, add, as, foreign }) => {
       "' OR 1=1 --",
       '../..',
     ]) {
-      const answer = await get(`?cursor=${encodeURIComponent(cursor)}`)
-      expect({ cursor, status: answer.status, field: answer.body.details?.[0].field }).toEqual({
+      const response = await get(`?cursor=${encodeURIComponent(cursor)}`)
+      expect({ cursor, status: response.status, field: response.body.details?.[0].field }).toEqual({
         cursor,
         status: 400,
         field: 'cursor',

@@ -35,8 +35,8 @@ const mode = async (): Promise<string> => expectStatus(await owner.get(A), 200).
 
 test('a payment method is created with all documented fields under their public names', async () => {
   const body = { label: 'Main', allowed_payer_wallets: [wallet], auto_topup_increment_μusd: 25_000_000 }
-  const answer = await owner.post(methods, { type: 'x402', ...body })
-  const { data } = expectStatus(answer, 201)
+  const response = await owner.post(methods, { type: 'x402', ...body })
+  const { data } = expectStatus(response, 201)
   expect(data).toEqual({
     id: expect.stringMatching(/^pm_/),
     type: 'x402',
@@ -46,8 +46,8 @@ test('a payment method is created with all documented fields under their public 
     created_at: expect.any(Number),
     updated_at: expect.any(Number),
   })
-  expect(answer.headers.get('etag')).toBe(`"${data.updated_at}"`)
-  expect(answer.text).toContain('"auto_topup_increment_\u03bcusd":25000000')
+  expect(response.headers.get('etag')).toBe(`"${data.updated_at}"`)
+  expect(response.text).toContain('"auto_topup_increment_\u03bcusd":25000000')
   expect(await list()).toEqual([data])
 })
 
@@ -96,8 +96,8 @@ test('U+00B5 is accepted for U+03BC in field names, but not both in one body', a
 })
 
 test('one active x402 payment method per account: a second one is 400, also under 10 parallel requests', async () => {
-  const answers = await Promise.all(Array.from({ length: 10 }, () => owner.post(methods, { type: 'x402' })))
-  expect(answers.map(({ status }) => status).sort()).toEqual([201, ...Array(9).fill(400)])
+  const responses = await Promise.all(Array.from({ length: 10 }, () => owner.post(methods, { type: 'x402' })))
+  expect(responses.map(({ status }) => status).sort()).toEqual([201, ...Array(9).fill(400)])
   const { id } = (await list())[0]
   expectStatus(await owner.patch(`${methods}/${id}`, { enabled: false }), 200)
   const second = await create()

@@ -38,7 +38,11 @@ const billing = (...words: string[]) =>
     DATA_DIR: app.gatehouse.config.dataDir,
   })
 
-/** Creates a payment of 5 with an unknown outcome: the facilitator settles it or fails, and its response is lost. */
+/**
+ * Creates a payment of 5 micro-USD with an unknown outcome, because the response of the facilitator is lost.
+ * @param isDone whether the facilitator has settled the payment
+ * @param resolve whether the retries of the outbox job are over, so that an operator must resolve the payment
+ */
 async function createUnknownPayment({ isDone = true, resolve = true } = {}) {
   const { owner, accountId } = await createAccount(app)
   const A = `/v1/accounts/${accountId}`
@@ -51,7 +55,7 @@ async function createUnknownPayment({ isDone = true, resolve = true } = {}) {
   expect((await pay()).status).toBe(502)
   const { id } = await db().topupAttempt.findFirstOrThrow({ where: { accountId } })
   if (resolve) {
-    // Simulates three hours of retries of the outbox job.
+    // Sets the state that the payment has after the last retry of the outbox job.
     await db().topupAttempt.update({ where: { id }, data: { state: 'unresolved', reason: 'outcome_unknown' } })
     await db().job.deleteMany({ where: { task: 'reconcile_topup' } })
   }
@@ -73,14 +77,14 @@ test('billing show lists the payment, billing credit credits it with its transac
     )
     expect(output).toContain(`with the prefix "${NETWORK}:"`)
   }
-  // Only the command has this option, not the function.
+  // The function reports the name of its parameter, not the name of the command line option.
   await expect(creditFoundPayment(context(), id, '0x12')).rejects.toThrow(/^transaction: must be/)
 
   for (const form of [transaction, `${NETWORK}:${transaction.toUpperCase().replace('0X', '0x')}`]) {
     const { code, stdout } = await billing('credit', id, '--transaction', form, '--json')
-    expect({ code, answer: JSON.parse(stdout) }).toMatchObject({
+    expect({ code, output: JSON.parse(stdout) }).toMatchObject({
       code: 0,
-      answer: { id, account_id: accountId, state: 'credited', payment_reference: `${NETWORK}:${transaction}` },
+      output: { id, account_id: accountId, state: 'credited', payment_reference: `${NETWORK}:${transaction}` },
     })
   }
   expect((await ledger()).map(({ type, amount_μusd }) => [type, amount_μusd])).toEqual([['topup', 5]])
@@ -99,9 +103,9 @@ test('billing reject ends the payment with an event, and the account can pay aga
   const { id, accountId, pay, ledger, recordedEvents, payer } = await createUnknownPayment({ isDone: false })
   for (const _ of [1, 2]) {
     const { code, stdout } = await billing('reject', id, '--json')
-    expect({ code, answer: JSON.parse(stdout) }).toEqual({
+    expect({ code, output: JSON.parse(stdout) }).toEqual({
       code: 0,
-      answer: { id, account_id: accountId, state: 'refused', reason: 'rejected_by_operator' },
+      output: { id, account_id: accountId, state: 'refused', reason: 'rejected_by_operator' },
     })
   }
   expect((await recordedEvents()).map(({ type }) => type)).toEqual(['credits.topup.failed'])
@@ -112,7 +116,7 @@ test('billing reject ends the payment with an event, and the account can pay aga
   expect(await ledger()).toHaveLength(1)
 })
 
-test('an unknown id is reported in one sentence', async () => {
+test('an unknown id is an error with one sentence', async () => {
   for (const words of [
     ['reject', 'top_none'],
     ['credit', 'top_none', '--transaction', transactionOf('a')],
@@ -125,9 +129,9 @@ test('a payment found on chain after its method was removed is a conflict and no
   expectStatus(await owner.delete(`${A}/payment-methods/${method.id}`), 204)
   const { transaction } = facilitator.transfers(payer)[0]!
   const { code, stdout } = await billing('credit', id, '--transaction', transaction, '--json')
-  expect({ code, answer: JSON.parse(stdout) }).toMatchObject({
+  expect({ code, output: JSON.parse(stdout) }).toMatchObject({
     code: 1,
-    answer: { state: 'conflict', reason: 'payment_method_revoked', payment_reference: `${NETWORK}:${transaction}` },
+    output: { state: 'conflict', reason: 'payment_method_revoked', payment_reference: `${NETWORK}:${transaction}` },
   })
   expect(await ledger()).toEqual([])
   expect((await recordedEvents()).map(({ type }) => type)).toEqual(['payment_method.deleted', 'credits.topup.failed'])
@@ -187,7 +191,7 @@ describe('exactly once', () => {
   test('if the process dies between the decision and the credit, the outbox job credits the payment', async () => {
     const { id, ledger } = await createUnknownPayment()
     await creditFoundPayment(context(), id, transactionOf('e'))
-    // The state before the second transaction.
+    // Restores the state between the decision and the credit, which are two transactions.
     await db().ledgerEntry.deleteMany({ where: { transactionId: transactionOf('e') } })
     await db().topupAttempt.update({ where: { id }, data: { state: 'settled', entryId: null } })
     expect(await db().job.count({ where: { task: 'reconcile_topup' } })).toBeGreaterThan(0)

@@ -32,7 +32,7 @@ const create = async (userId: string, more: object = {}): Promise<AnyJson> =>
   expectStatus(await tenant.owner.post(pathOf(userId), body(more)), 201).data
 const at = (id: string) => `${tenant.A}/tokens/${id}`
 const as = (token: AnyJson): ApiClient => createApiClient(app.baseUrl, token.token_plain)
-const errorFieldsOf = (answer: AnyJson) => answer.body.details?.map(({ field }: AnyJson) => field)
+const errorFieldsOf = (response: AnyJson) => response.body.details?.map(({ field }: AnyJson) => field)
 const me = async (api: ApiClient) => (await api.graphql('{ me { type id accountId issuerId scopes } }')).body.data?.me
 const statusWith = async (token: AnyJson, userId: string) => (await as(token).get(`${tenant.I}/users/${userId}`)).status
 const reader = { scopes: ['issuers.users:read'] }
@@ -47,9 +47,9 @@ describe('creation', () => {
       restrictions: { scopes: ['issuers.users:read'] },
     }
     const before = app.clock.now()
-    const answer = await tenant.owner.post(pathOf(user), body(given))
-    expect(answer.status).toBe(201)
-    const { token_plain, ...shown } = answer.body.data
+    const response = await tenant.owner.post(pathOf(user), body(given))
+    expect(response.status).toBe(201)
+    const { token_plain, ...shown } = response.body.data
     expect(shown).toEqual({
       ...given,
       id: expect.stringMatching(/^tok_[0-9a-z]{26}$/),
@@ -149,13 +149,13 @@ describe('creation', () => {
   test('at most 50 active tokens per user, also under 20 parallel requests: 429', async () => {
     const user = await createUser()
     const soon = app.clock.now() + 60_000
-    const made: AnyJson[] = []
-    for (let i = 0; i < 45; i++) made.push(await create(user, i === 0 ? { expires_at: soon } : {}))
-    const answers = await Promise.all(Array.from({ length: 20 }, () => tenant.owner.post(pathOf(user), body())))
-    expect(answers.map(({ status }) => status).sort()).toEqual([...Array(5).fill(201), ...Array(15).fill(429)])
-    expect(answers.find(({ status }) => status === 429)!.body.error).toBe('too_many_requests')
-    // Revoked and expired tokens do not count.
-    expectStatus(await tenant.owner.delete(at(made[1].id)), 204)
+    const created: AnyJson[] = []
+    for (let i = 0; i < 45; i++) created.push(await create(user, i === 0 ? { expires_at: soon } : {}))
+    const responses = await Promise.all(Array.from({ length: 20 }, () => tenant.owner.post(pathOf(user), body())))
+    expect(responses.map(({ status }) => status).sort()).toEqual([...Array(5).fill(201), ...Array(15).fill(429)])
+    expect(responses.find(({ status }) => status === 429)!.body.error).toBe('too_many_requests')
+    // Revoked and expired tokens do not count towards the limit.
+    expectStatus(await tenant.owner.delete(at(created[1].id)), 204)
     await create(user)
     expect((await tenant.owner.post(pathOf(user), body())).status).toBe(429)
     app.clock.advance(60_000)
@@ -211,11 +211,11 @@ describe('use', () => {
       issuerId: tenant.issuerId,
       scopes: ['issuers.users:manage'],
     })
-    const made = expectStatus(
+    const created = expectStatus(
       await as(token).post(`${tenant.I}/users`, { username_type: 'unique', username: uniqueName('u') }),
       201,
     ).data
-    expect(await eventsOfTarget(app, made.id)).toMatchObject([
+    expect(await eventsOfTarget(app, created.id)).toMatchObject([
       { type: 'user.created', authType: 'token', actor: { type: 'personal_token', id: token.id, name: 'script' } },
     ])
   })
@@ -255,7 +255,7 @@ describe('use', () => {
     expect((await as(token).get(`${tenant.I}/clients`)).status).toBe(403)
   })
 
-  test('restrictions.issuer_ids, org_ids and ip_allowlist limit it', async () => {
+  test('restrictions.issuer_ids, org_ids and ip_allowlist limit its access', async () => {
     const user = await createUser(reader)
     expect(await statusWith(await create(user, { restrictions: { issuer_ids: [tenant.issuerId] } }), user)).toBe(200)
     expect(await statusWith(await create(user, { restrictions: { issuer_ids: [] } }), user)).toBe(404)
@@ -341,9 +341,9 @@ describe('revocation', () => {
 
   test('20 parallel revocations are all 200, with one event', async () => {
     const token = await create(await createUser())
-    const answers = await Promise.all(Array.from({ length: 20 }, () => tenant.owner.post(`${at(token.id)}/revoke`)))
-    expect(answers.map(({ status }) => status)).toEqual(Array(20).fill(200))
-    expect(new Set(answers.map(({ text }) => text)).size).toBe(1)
+    const responses = await Promise.all(Array.from({ length: 20 }, () => tenant.owner.post(`${at(token.id)}/revoke`)))
+    expect(responses.map(({ status }) => status)).toEqual(Array(20).fill(200))
+    expect(new Set(responses.map(({ text }) => text)).size).toBe(1)
     expect(await eventsOfTarget(app, token.id)).toHaveLength(2)
   })
 
@@ -406,13 +406,13 @@ describe('revocation', () => {
 describe('lists', () => {
   test('newest first; the cursor is a token id', async () => {
     const user = await createUser()
-    const made: string[] = []
-    for (let i = 0; i < 3; i++) made.unshift((await create(user)).id)
+    const created: string[] = []
+    for (let i = 0; i < 3; i++) created.unshift((await create(user)).id)
     const first = expectStatus(await tenant.owner.get(`${pathOf(user)}?limit=2`), 200)
-    expect(first.data.map(({ id }: AnyJson) => id)).toEqual(made.slice(0, 2))
-    expect(first).toMatchObject({ has_more: true, next_cursor: made[1] })
-    const second = expectStatus(await tenant.owner.get(`${pathOf(user)}?limit=2&cursor=${made[1]}`), 200)
-    expect(second.data.map(({ id }: AnyJson) => id)).toEqual(made.slice(2))
+    expect(first.data.map(({ id }: AnyJson) => id)).toEqual(created.slice(0, 2))
+    expect(first).toMatchObject({ has_more: true, next_cursor: created[1] })
+    const second = expectStatus(await tenant.owner.get(`${pathOf(user)}?limit=2&cursor=${created[1]}`), 200)
+    expect(second.data.map(({ id }: AnyJson) => id)).toEqual(created.slice(2))
     expect(second.next_cursor).toBeNull()
     for (const query of ['?cursor=x', '?cursor=ak_00000000000000000000000000', '?limit=101', '?status=gone']) {
       expect((await tenant.owner.get(pathOf(user) + query)).status).toBe(400)

@@ -1,4 +1,4 @@
-/** Preconditions of operations, for the tests that call every route. */
+/** The state that operations require before they can succeed, for the tests that call every route. */
 import { expectStatus } from '../setup/actors.js'
 import type { TestDns } from '../setup/dns.js'
 import { totpCode } from '../setup/totp.js'
@@ -6,7 +6,10 @@ import { disablePaymentMethods, requestBodies, type TenantFixture } from './tena
 
 type Precondition = (world: TenantFixture, dns: TestDns) => Promise<object | undefined>
 
-/** Prepares the state for an operation. Returns the request body if the operation needs a specific one. */
+/**
+ * Functions that create the state for an operation, by the name of the operation. Each returns the request body if the
+ * operation needs a specific one, otherwise undefined.
+ */
 export const preconditions: Record<string, Precondition> = {
   unblockApiKey: async ({ owner, A, ids }) => {
     expectStatus(await owner.post(`${A}/api-keys/${ids.key_id}/block`), 200)

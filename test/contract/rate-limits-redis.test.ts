@@ -33,35 +33,35 @@ beforeEach(async () => {
   tenant = await createTenant(app, 'Limited')
 })
 
-/** The same caller at the other application. */
+/** Returns a client with the API key of the owner at the other process. */
 const secondProcessClient = (): ApiClient => {
   const [id = '', ...rest] = Buffer.from(tenant.owner.authorization!.slice(6), 'base64').toString().split(':')
   return createApiClient(other.baseUrl, { id, secret: rest.join(':') })
 }
-/** Sends requests to both applications in turn and returns how many were allowed. */
+/** Sends requests to both processes in turn and returns the number of allowed requests. */
 async function sendToBothProcesses(count: number): Promise<number> {
-  let answered = 0
+  let allowed = 0
   for (let at = 0; at < count; at++) {
     const { status } = await (at % 2 === 0 ? tenant.owner : secondProcessClient()).get(tenant.A)
-    if (status === 200) answered++
+    if (status === 200) allowed++
     else expect(status).toBe(429)
   }
-  return answered
+  return allowed
 }
 const rows = () => app.gatehouse.database.prisma.rateLimit.count({ where: { key: { startsWith: 'core_read:' } } })
 
-test('two processes share one bucket in Redis exactly, and PostgreSQL counts nothing', async () => {
+test('two processes share one bucket in Redis exactly, and nothing is counted in PostgreSQL', async () => {
   expect(await sendToBothProcesses(2 * QUOTA)).toBe(QUOTA)
   expect(await redis.batchCount()).toBeGreaterThan(0)
   expect(await rows()).toBe(0)
 })
 
-test('failed secrets of two processes share one counter as well', async () => {
+test('attempts with a wrong secret at two processes share one counter', async () => {
   const [id = ''] = Buffer.from(tenant.owner.authorization!.slice(6), 'base64').toString().split(':')
   const wrong = [app, other].map(({ baseUrl }) => createApiClient(baseUrl, { id, secret: 'x'.repeat(40) }))
-  const answers = await Promise.all(Array.from({ length: 30 }, (_, at) => wrong[at % 2]!.get(tenant.A)))
-  expect(answers.filter(({ status }) => status === 401)).toHaveLength(10)
-  expect(answers.filter(({ status }) => status === 429)).toHaveLength(20)
+  const responses = await Promise.all(Array.from({ length: 30 }, (_, at) => wrong[at % 2]!.get(tenant.A)))
+  expect(responses.filter(({ status }) => status === 401)).toHaveLength(10)
+  expect(responses.filter(({ status }) => status === 429)).toHaveLength(20)
   expect(await app.gatehouse.database.prisma.rateLimit.count({ where: { key: { startsWith: 'auth_failures' } } })).toBe(
     0,
   )
@@ -82,7 +82,7 @@ test('a bucket refills with time: half a window is half a bucket', async () => {
   expect(await sendToBothProcesses(2 * QUOTA)).toBe(QUOTA / 2)
 })
 
-test('while Redis is unavailable PostgreSQL counts, with no error and the same limit; afterwards Redis counts again', async () => {
+test('while Redis is unavailable requests are counted in PostgreSQL with the same limit; afterwards in Redis again', async () => {
   await redis.stop()
   expect(await sendToBothProcesses(2 * QUOTA)).toBe(QUOTA)
   expect(await rows()).toBeGreaterThan(0)

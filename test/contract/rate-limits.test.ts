@@ -10,7 +10,7 @@ afterEach(async () => {
   for (const app of open.splice(0)) await app.close()
 })
 
-/** The clock does not advance, so that no bucket refills during a test. */
+/** Starts an application whose clock changes only by `advance`, so that no bucket refills by itself. */
 async function limited(
   limits: object,
   env: Record<string, string> = {},
@@ -28,45 +28,47 @@ async function limited(
   return { app, tenant: await createTenant(app), advance: clock.advance }
 }
 
-const limitHeaders = (answer: ApiResponse<AnyJson>) => {
-  const [, policy] = /^"default";q=(\d+);w=(\d+)$/.exec(answer.headers.get('ratelimit-policy') ?? '')?.map(Number) ?? []
-  const [, r, t] = /^"default";r=(\d+);t=(\d+)$/.exec(answer.headers.get('ratelimit') ?? '')?.map(Number) ?? []
-  const trio = ['limit', 'remaining', 'reset'].map((name) => Number(answer.headers.get(`x-ratelimit-${name}`)))
+const limitHeaders = (response: ApiResponse<AnyJson>) => {
+  const [, policy] =
+    /^"default";q=(\d+);w=(\d+)$/.exec(response.headers.get('ratelimit-policy') ?? '')?.map(Number) ?? []
+  const [, r, t] = /^"default";r=(\d+);t=(\d+)$/.exec(response.headers.get('ratelimit') ?? '')?.map(Number) ?? []
+  const trio = ['limit', 'remaining', 'reset'].map((name) => Number(response.headers.get(`x-ratelimit-${name}`)))
   expect(trio).toEqual([policy, r, t])
   return { q: policy, r, t }
 }
 
-async function exhaustLimit(ask: () => Promise<ApiResponse<AnyJson>>, most = 100): Promise<ApiResponse<AnyJson>[]> {
-  const answers: ApiResponse<AnyJson>[] = []
+/** Sends requests until one is 429, but at most `most`. Returns all responses. */
+async function exhaustLimit(send: () => Promise<ApiResponse<AnyJson>>, most = 100): Promise<ApiResponse<AnyJson>[]> {
+  const responses: ApiResponse<AnyJson>[] = []
   for (let i = 0; i < most; i++) {
-    answers.push(await ask())
-    if (answers.at(-1)!.status === 429) return answers
+    responses.push(await send())
+    if (responses.at(-1)!.status === 429) return responses
   }
-  return answers
+  return responses
 }
 
 test('each limited response has the remaining quota; over the limit it is 429 with Retry-After equal to t', async () => {
   const { tenant, advance } = await limited({ core_read: { quota: 5, window: 60 } })
-  const answers = await exhaustLimit(() => tenant.owner.get(tenant.A))
-  expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200, 429])
-  expect(answers.map((answer) => limitHeaders(answer).r)).toEqual([4, 3, 2, 1, 0, 0])
-  const refused = answers.at(-1)!
+  const responses = await exhaustLimit(() => tenant.owner.get(tenant.A))
+  expect(responses.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200, 429])
+  expect(responses.map((response) => limitHeaders(response).r)).toEqual([4, 3, 2, 1, 0, 0])
+  const refused = responses.at(-1)!
   expect(refused.body).toMatchObject({ error: 'too_many_requests', request_id: expect.stringMatching(/^req_/) })
   const { t, q } = limitHeaders(refused)
   expect({ q, retry: refused.headers.get('retry-after') }).toEqual({ q: 5, retry: String(t) })
-  // Waiting for Retry-After is sufficient, waiting less is not.
+  // After the time in Retry-After the next request is allowed, but not one second earlier.
   advance(t! * 1000 - 1000)
   expect((await tenant.owner.get(tenant.A)).status).toBe(429)
   advance(1000)
   expect((await tenant.owner.get(tenant.A)).status).toBe(200)
 })
 
-test('errors are limited and have the headers as well', async () => {
+test('error responses count and have the rate limit headers', async () => {
   const { tenant } = await limited({ core_read: { quota: 3, window: 60 } })
   for (const path of ['/v1/nothing', `${tenant.A}/api-keys/x`, `${tenant.A}?x=1`]) {
-    const answer = await tenant.owner.get(path)
-    expect(answer.status).toBeGreaterThanOrEqual(400)
-    limitHeaders(answer)
+    const response = await tenant.owner.get(path)
+    expect(response.status).toBeGreaterThanOrEqual(400)
+    limitHeaders(response)
   }
   expect((await tenant.owner.get('/v1/nothing')).status).toBe(429)
 })
@@ -79,26 +81,26 @@ test('reads and writes are counted separately, per credential', async () => {
   expect((await other.get(tenant.A)).status).toBe(200)
 })
 
-test('anonymous and failed requests are counted by address, and cannot consume the quota of a credential', async () => {
+test('requests without a valid credential are counted by IP address and do not consume the quota of a credential', async () => {
   const { app, tenant } = await limited({ unauthenticated: { quota: 4, window: 60 } })
   const anonymous = createApiClient(app.baseUrl)
   const [id] = Buffer.from(tenant.owner.authorization!.slice(6), 'base64').toString().split(':') as [string]
   const wrong = createApiClient(app.baseUrl, { id, secret: 'x'.repeat(40) })
-  const asks: (() => Promise<ApiResponse<AnyJson>>)[] = [
+  const requests: (() => Promise<ApiResponse<AnyJson>>)[] = [
     () => anonymous.get(tenant.A),
     () => wrong.get(tenant.A),
     () => anonymous.graphql('{ me { id } }'),
     () => wrong.post(`${tenant.A}/issuers`, {}),
   ]
-  for (const ask of asks) {
-    const answer = await ask()
-    expect(answer.status).toBe(401)
-    limitHeaders(answer)
+  for (const send of requests) {
+    const response = await send()
+    expect(response.status).toBe(401)
+    limitHeaders(response)
   }
-  for (const ask of asks) {
-    const answer = await ask()
-    expect(answer.status).toBe(429)
-    expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0)
+  for (const send of requests) {
+    const response = await send()
+    expect(response.status).toBe(429)
+    expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(0)
   }
   expect((await tenant.owner.get(tenant.A)).status).toBe(200)
 })
@@ -113,8 +115,8 @@ test('X-Forwarded-For counts only behind a trusted proxy, and an invalid value c
   const { app: behind } = await limited({ unauthenticated: { quota: 2, window: 60 } }, { TRUST_PROXY: '1' })
   const from = (value: string) => createApiClient(behind.baseUrl).get('/v1/accounts', { 'x-forwarded-for': value })
   for (const address of ['198.51.100.1', '198.51.100.2']) {
-    const answers = await exhaustLimit(() => from(`203.0.113.9, ${address}`))
-    expect(answers.map(({ status }) => status)).toEqual([401, 401, 429])
+    const responses = await exhaustLimit(() => from(`203.0.113.9, ${address}`))
+    expect(responses.map(({ status }) => status)).toEqual([401, 401, 429])
   }
   const random = randomBytes(4000).toString('hex')
   for (const value of [
@@ -129,8 +131,8 @@ test('X-Forwarded-For counts only behind a trusted proxy, and an invalid value c
     '1.2.3.4:5678',
     '[2001:db8::1]:80',
   ]) {
-    const answer = await from(value)
-    expect({ value: value.slice(0, 20), fine: answer.status === 401 || answer.status === 429 }).toEqual({
+    const response = await from(value)
+    expect({ value: value.slice(0, 20), fine: response.status === 401 || response.status === 429 }).toEqual({
       value: value.slice(0, 20),
       fine: true,
     })
@@ -145,18 +147,18 @@ test.each([1, 2, 4, 10, 60])('a burst gets all of a quota of %i, and no more', a
   expect(decisions.map((decision) => decision!.allowed)).toEqual([...Array(quota).fill(true), ...Array(5).fill(false)])
 })
 
-test('two applications share one bucket, exactly for small limits', async () => {
+test('two processes share one bucket, exactly for small limits', async () => {
   const { app, tenant } = await limited({ core_read: { quota: 10, window: 60 } })
   const second = await app.startSecondApp()
   const bases = [app.baseUrl, second.baseUrl]
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     Array.from({ length: 30 }, (_, i) =>
       fetch(`${bases[i % 2]}${tenant.A}`, { headers: { authorization: tenant.owner.authorization! } }),
     ),
   )
-  expect(answers.filter(({ status }) => status === 200)).toHaveLength(10)
-  expect(answers.filter(({ status }) => status === 429)).toHaveLength(20)
-  for (const answer of answers) await answer.text()
+  expect(responses.filter(({ status }) => status === 200)).toHaveLength(10)
+  expect(responses.filter(({ status }) => status === 429)).toHaveLength(20)
+  for (const response of responses) await response.text()
 })
 
 describe('failed API key secrets are limited before the comparison', () => {
@@ -165,11 +167,11 @@ describe('failed API key secrets are limited before the comparison', () => {
   const guessing = (at: { baseUrl: string }, id: string) => createApiClient(at.baseUrl, { id, secret: 'x'.repeat(40) })
   const limits = { auth_failures: { quota: 5, window: 60 }, unauthenticated: { quota: 1000, window: 60 } }
 
-  test('then the correct secret is refused from this address only, and accepted again later', async () => {
+  test('after too many failures the correct secret is refused from this IP address only, and accepted again later', async () => {
     const { app, tenant, advance } = await limited(limits, { TRUST_PROXY: '1' })
     const wrong = guessing(app, idOf(tenant.owner))
-    const answers = await exhaustLimit(() => wrong.get(tenant.A, here))
-    expect(answers.map(({ status }) => status)).toEqual([401, 401, 401, 401, 401, 429])
+    const responses = await exhaustLimit(() => wrong.get(tenant.A, here))
+    expect(responses.map(({ status }) => status)).toEqual([401, 401, 401, 401, 401, 429])
     const refused = await tenant.owner.get(tenant.A, here)
     expect(refused).toMatchObject({ status: 429, body: { error: 'too_many_requests' } })
     expect(refused.headers.get('retry-after')).toBe(String(limitHeaders(refused).t))
@@ -180,7 +182,7 @@ describe('failed API key secrets are limited before the comparison', () => {
     expect((await tenant.owner.get(tenant.A, here)).status).toBe(200)
   })
 
-  test('a parallel burst to two applications gets no extra attempts; the owner is not affected', async () => {
+  test('parallel requests to two processes get no additional attempts; the owner is not affected', async () => {
     const { app, tenant } = await limited(limits, { TRUST_PROXY: '1' })
     const second = await app.startSecondApp()
     const id = idOf(tenant.owner)
@@ -190,7 +192,7 @@ describe('failed API key secrets are limited before the comparison', () => {
     expect((await Promise.all(own)).map(({ status }) => status)).toEqual(Array(20).fill(200))
   })
 
-  test('unknown key ids are indistinguishable and count by address as well', async () => {
+  test('unknown key ids get the same responses and are also counted by IP address', async () => {
     const { app, tenant } = await limited(
       { ...limits, auth_failures_ip: { quota: 8, window: 60 } },
       { TRUST_PROXY: '1' },
@@ -210,7 +212,7 @@ describe('failed API key secrets are limited before the comparison', () => {
 })
 
 describe('GraphQL', () => {
-  test('each mutation of a document counts, also inside a fragment; refused mutations change nothing', async () => {
+  test('each mutation of a document counts, even inside a fragment; refused mutations change nothing', async () => {
     const { tenant } = await limited({ core_write: { quota: 12, window: 60 } })
     const left = async () => limitHeaders(await tenant.owner.patch(tenant.A, {})).r
     const before = (await left())!
@@ -238,10 +240,10 @@ describe('GraphQL', () => {
 
   test('queries count as reads and have the headers', async () => {
     const { tenant } = await limited({ core_read: { quota: 2, window: 60 } })
-    const answers = await exhaustLimit(() => tenant.owner.graphql('{ me { id } }'))
-    expect(answers.map(({ status }) => status)).toEqual([200, 200, 429])
-    expect(answers.at(-1)!.body.errors[0].extensions).toMatchObject({ code: 'TOO_MANY_REQUESTS', status: 429 })
-    expect(answers.at(-1)!.headers.get('retry-after')).toBe(String(limitHeaders(answers.at(-1)!).t))
+    const responses = await exhaustLimit(() => tenant.owner.graphql('{ me { id } }'))
+    expect(responses.map(({ status }) => status)).toEqual([200, 200, 429])
+    expect(responses.at(-1)!.body.errors[0].extensions).toMatchObject({ code: 'TOO_MANY_REQUESTS', status: 429 })
+    expect(responses.at(-1)!.headers.get('retry-after')).toBe(String(limitHeaders(responses.at(-1)!).t))
   })
 })
 

@@ -24,13 +24,13 @@ const resolved = (schema: AnyJson): AnyJson =>
           .reduce((part: AnyJson, name: string) => part[name], document),
       )
     : schema
-/** The fields that the published schema of a body requires. */
+/** Returns the fields that the OpenAPI document requires in the body of a route. */
 function requiredOf({ method, path }: Route): string[] {
   const body = document.paths[path][method.toLowerCase()].requestBody
   return resolved(body?.content['application/json'].schema)?.required ?? []
 }
-const detailsOf = (answer: { body: AnyJson }): string[] =>
-  (answer.body.details ?? []).map(({ field, code, message }: AnyJson) => `${field} ${code} ${message}`)
+const detailsOf = (response: { body: AnyJson }): string[] =>
+  (response.body.details ?? []).map(({ field, code, message }: AnyJson) => `${field} ${code} ${message}`)
 const required = (fields: readonly string[]) => fields.map((field) => `${field} required is required.`)
 
 test('every POST and PATCH of /v1 with {} reports exactly the required fields of its schema', async () => {
@@ -39,8 +39,8 @@ test('every POST and PATCH of /v1 with {} reports exactly the required fields of
     const fields = requiredOf(route)
     if (fields.length === 0) continue
     found += 1
-    const answer = await fixture.owner.request(route.method, routePath(route, fixture.ids), {})
-    expect({ route: route.operation, status: answer.status, details: detailsOf(answer).sort() }).toEqual({
+    const response = await fixture.owner.request(route.method, routePath(route, fixture.ids), {})
+    expect({ route: route.operation, status: response.status, details: detailsOf(response).sort() }).toEqual({
       route: route.operation,
       status: 400,
       details: required(fields).sort(),
@@ -106,9 +106,9 @@ describe('conditionally required fields and nested ones', () => {
 
   test.each(cases)('%s', async (_, request, fields) => {
     const [path, body] = request()
-    const answer = path === fixture.A ? await fixture.owner.patch(path, body) : await fixture.owner.post(path, body)
-    expect(answer.status).toBe(400)
-    const details = answer.body.details.filter(({ message }: AnyJson) => /required|must be|given/.test(message))
+    const response = path === fixture.A ? await fixture.owner.patch(path, body) : await fixture.owner.post(path, body)
+    expect(response.status).toBe(400)
+    const details = response.body.details.filter(({ message }: AnyJson) => /required|must be|given/.test(message))
     const codes = Object.fromEntries(details.map(({ field, code }: AnyJson) => [field, code]))
     expect(codes).toMatchObject(Object.fromEntries(fields.map((field) => [field, 'required'])))
   })
@@ -133,7 +133,7 @@ describe('GraphQL names the fields of an input in camelCase', () => {
     const null_ = { name: null, type: 'external', confidential: false, settings: {} }
     expect(errorCodesOf(await run(query, { input: null_ }))).toEqual(['name required'])
     expect(errorCodesOf(await run(query, {}))).toEqual(['input required'])
-    // With a key there is one error with the details of all fields.
+    // With an idempotency key, one error contains the details of all fields.
     const keyed = query.replace('input: $input', 'input: $input, idempotencyKey: "required"')
     expect(errorCodesOf(await run(keyed, { input: {} }))).toEqual(all)
     expect(errorCodesOf(await run(query, { input: { ...null_, name: 'x', unheardOf: 1 } }))).toEqual([

@@ -1,5 +1,5 @@
 /**
- * The state table of docs/contract.md#states-and-transitions row by row with its side effects, and the transitions of
+ * The state table of docs/contract.md#states-and-transitions, row by row with the side effects, and the transitions of
  * docs/contract.md#key-operations-and-status-transitions. Sessions, domains, webhooks and payment methods have their
  * own test files.
  */
@@ -39,13 +39,13 @@ const move = async (path: string, body: object, api = owner): Promise<AnyJson> =
 const user = (more: object = {}) => id(`${I}/users`, { username_type: 'unique', username: uniqueName('user'), ...more })
 const agent = () => id(`${I}/agents`, { name: uniqueName('agent') })
 const organization = (more: object = {}) => id(`${I}/organizations`, { name: uniqueName('org'), ...more })
-/** Returns the events that an account records while a function runs. */
+/** Returns the types of the events that the account records while a function runs. */
 async function recordedTypesDuring(work: () => Promise<unknown>, ...begins: string[]): Promise<string[]> {
   const heard = await eventsRecordedFromNow(app, realm.tenant.accountId)
   await work()
   return (await heard(...begins)).map(({ type }) => type)
 }
-/** Creates a user who has signed in. */
+/** Creates a user and signs the user in. Returns the user and the tokens. */
 async function signInUser(client = web, params = {}) {
   const username = `${uniqueName('ada')}@example.com`
   const userId = await realm.createUser(username)
@@ -64,7 +64,7 @@ async function apiKey() {
   const key = await createRestrictedKey(realm.tenant, {})
   return { path: `${A}/api-keys/${key.keyId}`, use: async () => (await key.get(A)).status }
 }
-/** Checks that the sign-in of a client shows an error page. */
+/** Returns the status of the response to an authorization request of a client: 200 for the sign-in page. */
 const isRefusedAtAuthorize = async (client: TestClient) =>
   (await new TestBrowser('nowhere').open(realm.authorizeUrl(client))).status
 
@@ -252,7 +252,7 @@ const rows: Row[] = [
         expect(redirectParametersOf((await realm.openSignInPage(web, { prompt: 'none' }, browser)).page)['error']).toBe(
           'login_required',
         )
-        await expect(realm.signIn(web, username)).rejects.toThrow('a page instead of a redirect')
+        await expect(realm.signIn(web, username)).rejects.toThrow('expected a redirect, but got a page')
         expectStatus(await owner.get(path), 404)
         expectStatus(await owner.patch(path, { profile: {} }), 404)
         expectStatus(await owner.delete(path), 202)
@@ -289,7 +289,7 @@ const rows: Row[] = [
       await move(path, { status: 'disabled' })
       expect([await statusOf(path), await isRefusedAtAuthorize(client)]).toEqual(['disabled', 400])
       const stale = { openid: { post_logout_redirect_uris: ['http://remote.example/bye'] } }
-      // A row that was written before a rule became stricter.
+      // The settings can be invalid if they were written before a rule became stricter.
       await app.gatehouse.database.prisma.client.update({ where: { id: client.id }, data: { settings: stale } })
       expectStatus(await owner.patch(path, { status: 'active' }), 400)
       const openid = { post_logout_redirect_uris: [], redirect_uris: ['https://app.example.com/callback'] }
@@ -313,7 +313,7 @@ const rows: Row[] = [
         expect(await recordedTypesDuring(async () => expectStatus(await owner.delete(path), 204))).toEqual([
           'client.deleted',
         ])
-        for (const answer of [await owner.get(path), await owner.delete(path)]) expectStatus(answer, 404)
+        for (const response of [await owner.get(path), await owner.delete(path)]) expectStatus(response, 404)
         expect(await isRefusedAtAuthorize(client)).toBe(400)
         expect((await realm.refresh(client, refresh_token)).body.error).toBe('invalid_client')
         expect(await userinfo(access_token)).toBe(200)
@@ -418,7 +418,10 @@ const rows: Row[] = [
   ],
 ]
 
-/** Creates a member of a new organization, signed in without and with the organization selected: two refresh tokens. */
+/**
+ * Creates a member of a new organization and signs the member in twice. Returns the refresh token of the sign-in without
+ * a selected organization as `plain`, and the one of the sign-in with the organization as `selected`.
+ */
 async function memberSignedIn() {
   const org = await organization({ default_member_scopes: ['docs:read'] })
   const username = `${uniqueName('member')}@example.com`
@@ -439,7 +442,7 @@ describe('state table', () => {
   test.each(rows)('%s | %s | %s | %s | %s | %s', (...row) => row[6]())
 })
 
-/** The status codes of a PATCH by the state before it. A state that no PATCH can set is 400 unless listed. */
+/** The HTTP status code of a PATCH, by the status before it and the status that it sets. */
 const patches: [what: string, make: () => Promise<string>, moves: Record<string, Record<string, number>>][] = [
   [
     'issuer',
@@ -447,7 +450,7 @@ const patches: [what: string, make: () => Promise<string>, moves: Record<string,
     {
       active: { disabled: 200, suspended: 403, deleted: 400 },
       disabled: { active: 200, suspended: 403, deleted: 400 },
-      // Only an operator can lift a suspension by an operator.
+      // Only an operator can reactivate an issuer that an operator has suspended.
       suspended: { active: 403, disabled: 403, deleted: 400 },
     },
   ],
@@ -534,12 +537,11 @@ describe('PATCH of a status', () => {
     const reason = what === 'agent' && to !== 'active' ? { status_reason: 'test' } : {}
     const table = tables[what as keyof typeof tables]
     if (from !== 'active') {
-      // No PATCH can set these states.
       if (!table) await move(path, { status: from })
       else {
+        // A PATCH cannot set every status, so the status is written to the database directly.
         const row = path.split('/').at(-1)
         await app.gatehouse.database.pool.query(`UPDATE ${table} SET status = $1 WHERE id = $2`, [from, row])
-        // The status reason of an agent keeps its status.
       }
     }
     expectStatus(await owner.patch(path, { status: to, ...reason }), expected)

@@ -18,9 +18,9 @@ afterAll(() => app.close())
 
 interface RetainedResource {
   job: string
-  /** Creates a row and deletes or ends it; returns its id. */
+  /** Creates a resource and deletes or ends it. Returns the id of its row. */
   end(issuer: string): Promise<string>
-  /** Creates a row that stays active. */
+  /** Creates a resource that stays active. Returns the id of its row. */
   keep(issuer: string): Promise<string>
   count(ids: string[]): Promise<number>
 }
@@ -90,7 +90,7 @@ test.each(kinds)('%s are removed after 31 days; active rows and deleted issuers 
   expectStatus(await mine.owner.delete(gone), 204)
   const standing = [await kind.keep(I)]
   app.clock.advance(31 * DAY - 5000)
-  // One millisecond before the end.
+  // Five seconds before the end of the retention, the job removes nothing.
   await run(kind.job)
   expect(await kind.count([...old, ...ofGone])).toBe(3)
   const late = [await kind.end(I)]
@@ -141,7 +141,7 @@ test('invitations are removed 31 days after their seven days, whatever their sta
   expectStatus(await mine.owner.get(`${later.path}/${later.id}`), 200)
 })
 
-test('removes in batches when more rows are due than one statement takes', async () => {
+test('the rows are removed in batches if there are more than one statement removes', async () => {
   const I = await issuer()
   const place = [mine.accountId, I.split('/').at(-1), app.clock.now() - 31 * DAY]
   await app.gatehouse.database.pool.query(

@@ -1,4 +1,4 @@
-/** The root fields of the GraphQL schema, from introspection, with their `/v1` counterparts. */
+/** The root fields of the GraphQL schema, from introspection, and the REST routes with the same operation. */
 
 import { camelCase, snakeCase } from '../../src/kernel/field-names.js'
 import { type Route, routes } from '../../src/rest/routes.js'
@@ -10,7 +10,7 @@ export interface RootField {
   name: string
   kind: 'query' | 'mutation'
   args: { name: string; type: string }[]
-  /** All leaf fields of its type and of the rows of a page. */
+  /** A GraphQL selection of all leaf fields of its type and, for a list, of its rows. */
   selection: string
 }
 
@@ -26,7 +26,7 @@ const typeText = (type: AnyJson): string =>
       : type.name
 const unwrappedType = (type: AnyJson): AnyJson => (type.ofType ? unwrappedType(type.ofType) : type)
 
-/** Returns all leaf fields of a type and of the rows of a page. */
+/** Returns a GraphQL selection of all leaf fields of a type and, for a list, of its rows. */
 function selectionOf(types: AnyJson[], type: AnyJson): string {
   const { name: typeName, kind } = unwrappedType(type)
   if (kind !== 'OBJECT' && kind !== 'INTERFACE') return ''
@@ -53,7 +53,7 @@ export async function readRootFields(api: ApiClient): Promise<RootField[]> {
   return [...all(queryType.fields, 'query'), ...all(mutationType.fields, 'mutation')]
 }
 
-/** Finds the REST route of a root field: `getClient` is `client`, `listClients` is `clients`. */
+/** Returns the REST route of a root field. The field `client` has the route `getClient`, `clients` has `listClients`. */
 export const restRouteOf = (root: RootField): Route | undefined =>
   routes.find(
     ({ operation }) =>
@@ -61,14 +61,17 @@ export const restRouteOf = (root: RootField): Route | undefined =>
       operation.replace(/^(get|list)(.)/, (_, __, letter: string) => letter.toLowerCase()) === root.name,
   )
 
-/** Arguments of a root field that form the resource path, each with its fixture id. */
+/** Returns the arguments of a root field that form the resource path, each with the name of its id in the fixture. */
 export const idArgumentsOf = (root: RootField): [string, keyof FixtureIds][] =>
   root.args
-    // A domain is identified by its host.
+    // The argument `domain` is a host name, not an ID.
     .filter(({ type, name }) => type === 'ID!' || name === 'domain')
     .map(({ name }) => [name, idKeyOf(snakeCase(name), restRouteOf(root)?.path ?? '')])
 
-/** Runs a root field with these ids and a valid input, or with the values in `more`. */
+/**
+ * Runs a root field with the ids of its resource path and a valid input.
+ * @param variableOverrides variables that replace or complement these
+ */
 export async function callRootField(
   api: ApiClient,
   root: RootField,
@@ -90,10 +93,10 @@ export async function callRootField(
   if (root.name === 'createAccount') variables['input'] = { name: 'Not for you' }
   if (root.name === 'importUsers') variables['input'] = { source: 'auth0', dryRun: true, last: true, records: [] }
   Object.assign(variables, variableOverrides)
-  const answer = await api.graphql(
+  const response = await api.graphql(
     `${root.kind} run${parenthesized(variableDefinitions)} { ${root.name}${parenthesized(argumentList)} ${root.selection} }`,
     variables,
   )
-  const [error] = answer.body.errors ?? []
-  return { answer, status: error ? error.extensions.status : 200, code: error?.extensions.code }
+  const [error] = response.body.errors ?? []
+  return { answer: response, status: error ? error.extensions.status : 200, code: error?.extensions.code }
 }

@@ -1,4 +1,4 @@
-/** Search in lists (docs/decisions/0041): by prefix of a name, through GraphQL, page by page along one index. */
+/** Search in lists by the prefix of a name, through GraphQL (docs/decisions/0041). */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import pg from 'pg'
 import { createRestrictedKey, createTenant, expectStatus, type Tenant } from '../setup/actors.js'
@@ -31,17 +31,20 @@ beforeAll(async () => {
 afterAll(() => app.close())
 
 interface Searched {
+  /** The table whose index the search reads. */
   table: string
   /**
    * Creates a resource with this name.
    * @returns its id
    */
   add(one: Tenant, name: string): Promise<string>
-  /** The GraphQL path of its list. */
+  /** Returns the GraphQL arguments that select the list, for example `accountId: "acc_x"`. */
   place(one: Tenant): string
-  /** The field of the item that the search matches. */
+  /** The field of a row that the test selects besides `id`. */
   field: string
+  /** Returns the name of a resource for a word; by default the word. */
   nameOf?: (word: string) => string
+  /** The caller; by default the owner of the tenant. */
   as?: () => ApiClient
 }
 
@@ -107,7 +110,7 @@ const named: Record<string, Searched> = {
   },
 }
 
-/** Set if results keep the order of their own list. */
+/** Lists of users and members. Their search results have the order of the list, not the order of the names. */
 const byUser: Record<string, Searched> = {
   approvals: {
     table: 'users',
@@ -144,9 +147,9 @@ async function searchList(
   more: string,
   api?: ApiClient,
 ): Promise<AnyJson> {
-  const asked = [place(one), more].filter(Boolean).join(', ')
+  const args = [place(one), more].filter(Boolean).join(', ')
   const { body } = await (api ?? as?.() ?? one.owner).graphql(
-    `{ ${list}(${asked}) { data { id ${field} } nextCursor hasMore } }`,
+    `{ ${list}(${args}) { data { id ${field} } nextCursor hasMore } }`,
   )
   return body
 }
@@ -232,7 +235,7 @@ test('a search combines with the other filters', async () => {
   expect(await found('status: deleted')).toEqual([two])
 })
 
-test('a note is found behind Markdown at the start of its text, and with every other filter', async () => {
+test('a note is found by the first words after Markdown at the start of its text, and together with every other filter', async () => {
   const word = uniqueName('needle')
   const user = `usr_${'1'.repeat(26)}`
   const add = async (content: string, more: object = {}): Promise<string> => {
@@ -246,7 +249,7 @@ test('a note is found behind Markdown at the start of its text, and with every o
     (await searchList('notes', named['notes']!, tenant, `search: "${sought}", ${more}`)).data.notes.data.map(
       ({ id }: AnyJson) => id,
     )
-  // By the stored text, and by the displayed text, which keeps some punctuation.
+  // The search matches the stored Markdown and the displayed text.
   for (const sought of [word, `## ${word}`, `@${word}`, `- ${word}`.toUpperCase()])
     expect(await found('limit: 5', sought)).toEqual([heading, item, mention])
   expect(await found('pinned: true')).toEqual([heading])
@@ -290,13 +293,13 @@ describe('a result page is a range of one index without a sort', () => {
     expect(sent).toHaveLength(1)
     const client = await app.gatehouse.database.pool.connect()
     try {
-      // PostgreSQL would otherwise scan and sort tables this small.
+      // Without these settings, PostgreSQL would scan and sort a table of this size.
       await client.query('SET enable_seqscan = off; SET enable_sort = off; SET enable_bitmapscan = off')
       const { rows } = await client.query(`EXPLAIN ${sent[0]![0]}`, sent[0]![1])
       const plan = rows.map((row) => row['QUERY PLAN']).join('\n')
       expect(plan).toMatch(new RegExp(`Index.* using ${searched.table}_by_(name|email|text) on`))
       expect(plan).not.toContain('Sort')
-      // The lower and upper bounds and the cursor position.
+      // The index condition contains the lower bound, the upper bound and the cursor.
       expect(/Index Cond: .*/.exec(plan)?.[0]).toMatch(/>= .*< .*ROW\(/)
     } finally {
       client.release(true)

@@ -40,7 +40,7 @@ const revoke = (id: string, body: object = { reason: 'admin_action' }) => owner.
 const suspend = (id: string, body: object = { reason: 'risk_review' }) => owner.post(`${at(id)}/suspend`, body)
 const reactivate = (id: string) => owner.post(`${at(id)}/reactivate`)
 
-/** Creates one session in each state. */
+/** Creates one session in each state. Returns their ids by state. */
 async function createSessionOfEachStatus() {
   const ids = {
     active: await create({ idle: 60_000 }),
@@ -56,9 +56,9 @@ async function createSessionOfEachStatus() {
 
 test('a session has all documented fields and an ETag', async () => {
   const id = await create({ idle: 60_000 })
-  const answer = await owner.get(at(id))
-  expect(answer.status).toBe(200)
-  const { data } = answer.body
+  const response = await owner.get(at(id))
+  expect(response.status).toBe(200)
+  const { data } = response.body
   expect(data).toEqual({
     id,
     user_id: userId,
@@ -83,7 +83,7 @@ test('a session has all documented fields and an ETag', async () => {
     suspension_reason: null,
     reason_details: null,
   })
-  expect(answer.headers.get('etag')).toBe(`"${data.updated_at}"`)
+  expect(response.headers.get('etag')).toBe(`"${data.updated_at}"`)
 })
 
 test('sessions of a user are listed newest first, in pages, with their current state', async () => {
@@ -131,14 +131,14 @@ test('a session of another issuer or account is the same 404 as an unknown one, 
     [owner, `${mine.A}/issuers/${second.id}/sessions/${id}`],
     [owner, at('x')],
   ] as const) {
-    const answers = [
+    const responses = [
       await api.get(path),
       await api.post(`${path}/revoke`, { reason: 'other' }),
       await api.post(`${path}/suspend`, { reason: 'other' }),
       await api.post(`${path}/reactivate`),
     ]
-    expect(answers.map(({ status }) => status)).toEqual([404, 404, 404, 404])
-    if (api === owner) expect({ ...answers[0]!.body, request_id: '' }).toEqual({ ...unknown.body, request_id: '' })
+    expect(responses.map(({ status }) => status)).toEqual([404, 404, 404, 404])
+    if (api === owner) expect({ ...responses[0]!.body, request_id: '' }).toEqual({ ...unknown.body, request_id: '' })
   }
   expect(await stateOf(id)).toBe('active')
 })
@@ -148,17 +148,17 @@ describe('revoke: active, suspended and inactive to revoked', () => {
     const { [state]: id } = await createSessionOfEachStatus()
     const heard = await eventsRecordedFromNow(app, mine.accountId)
     const before = await read(id)
-    const answer = await revoke(id, { reason: 'security_event', reason_details: 'Seen elsewhere' })
-    expect(answer.status).toBe(200)
-    expect(answer.body.data).toMatchObject({
+    const response = await revoke(id, { reason: 'security_event', reason_details: 'Seen elsewhere' })
+    expect(response.status).toBe(200)
+    expect(response.body.data).toMatchObject({
       id,
       status: 'revoked',
       revoked_at: expect.any(Number),
       revocation_reason: 'security_event',
       reason_details: 'Seen elsewhere',
     })
-    expect(answer.body.data.updated_at).toBeGreaterThan(before.updated_at)
-    expect(answer.headers.get('etag')).toBe(`"${answer.body.data.updated_at}"`)
+    expect(response.body.data.updated_at).toBeGreaterThan(before.updated_at)
+    expect(response.headers.get('etag')).toBe(`"${response.body.data.updated_at}"`)
     expect(await heard()).toMatchObject([
       { type: 'session.terminated', sessionId: id, userId, data: { reason: 'security_event' } },
     ])
@@ -167,9 +167,9 @@ describe('revoke: active, suspended and inactive to revoked', () => {
   test.each(['revoked', 'expired'] as const)('a session that is %s has ended: 400', async (state) => {
     const { [state]: id } = await createSessionOfEachStatus()
     const heard = await eventsRecordedFromNow(app, mine.accountId)
-    for (const answer of [await revoke(id), await suspend(id), await reactivate(id)]) {
-      expect(answer.status).toBe(400)
-      expect(answer.body.error_description).toContain(state)
+    for (const response of [await revoke(id), await suspend(id), await reactivate(id)]) {
+      expect(response.status).toBe(400)
+      expect(response.body.error_description).toContain(state)
     }
     expect(await heard()).toEqual([])
   })
@@ -195,8 +195,8 @@ describe('revoke: active, suspended and inactive to revoked', () => {
   test('of 20 parallel revocations one is 200, the rest 400, and one event is recorded', async () => {
     const id = await create()
     const heard = await eventsRecordedFromNow(app, mine.accountId)
-    const answers = await Promise.all(Array.from({ length: 20 }, () => revoke(id)))
-    expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array(19).fill(400)])
+    const responses = await Promise.all(Array.from({ length: 20 }, () => revoke(id)))
+    expect(responses.map(({ status }) => status).sort()).toEqual([200, ...Array(19).fill(400)])
     expect(await heard()).toHaveLength(1)
   })
 })
@@ -251,15 +251,15 @@ describe('suspend: active to suspended; reactivate: suspended to active', () => 
     expect([await stateOf(ids.revoked), await stateOf(ids.expired)]).toEqual(['revoked', 'expired'])
     expect((await read(ids.suspended)).suspension_reason).toBe('risk_review')
     expect((await heard()).map(({ sessionId }) => sessionId).sort()).toEqual([ids.active, ids.inactive, second].sort())
-    // They are reactivated one at a time.
+    // Each session must be reactivated separately.
     expectStatus(await reactivate(second), 200)
     expect(await stateOf(ids.active)).toBe('suspended')
   })
 
   test('of 20 parallel suspensions one is 200, the rest 400', async () => {
     const id = await create()
-    const answers = await Promise.all(Array.from({ length: 20 }, () => suspend(id)))
-    expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array(19).fill(400)])
+    const responses = await Promise.all(Array.from({ length: 20 }, () => suspend(id)))
+    expect(responses.map(({ status }) => status).sort()).toEqual([200, ...Array(19).fill(400)])
   })
 })
 
@@ -287,8 +287,8 @@ describe('reasons are from two closed lists', () => {
     const id = await create()
     const other = lists[action === 'revoke' ? 'suspend' : 'revoke'].filter((reason) => !lists[action].includes(reason))
     for (const reason of [...other, 'because', '', 5, null, undefined]) {
-      const answer = await owner.post(`${at(id)}/${action}`, { reason })
-      expect([reason, answer.status, answer.body.details?.[0]?.field]).toEqual([reason, 400, 'reason'])
+      const response = await owner.post(`${at(id)}/${action}`, { reason })
+      expect([reason, response.status, response.body.details?.[0]?.field]).toEqual([reason, 400, 'reason'])
     }
     expect((await owner.post(`${at(id)}/${action}`)).status).toBe(400)
     const long = await owner.post(`${at(id)}/${action}`, { reason: 'other', reason_details: 'x'.repeat(1001) })
@@ -363,23 +363,23 @@ test('GraphQL: sessions and verifiers of users by relation, one statement for al
     const body = { username_type: 'unique', username: uniqueName('u') }
     ids.push(expectStatus(await owner.post(`${mine.I}/users`, body), 201).data.id)
   }
-  const made = new Map<string, string[]>()
+  const created = new Map<string, string[]>()
   for (const id of ids) {
     const sessions = [
       await createSession(app, mine, id),
       await createSession(app, mine, id),
       await createSession(app, mine, id),
     ]
-    made.set(id, sessions.reverse().slice(0, 2))
+    created.set(id, sessions.reverse().slice(0, 2))
     expectStatus(await owner.post(`${mine.I}/users/${id}/verifiers`, { type: 'backup_codes' }), 201)
   }
   const ask = `query ($a: ID!, $i: ID!) { users(accountId: $a, issuerId: $i, limit: 4) { data { id
     sessions(limit: 2) { data { id status device { userAgent } } hasMore } verifiers { data { type } } } } }`
   const { body } = await owner.graphql(ask, { a: mine.accountId, i: mine.issuerId })
   expect(body.errors).toBeUndefined()
-  // The newest four users are the ones that this test or the previous one created last.
-  for (const user of body.data.users.data.filter(({ id }: AnyJson) => made.has(id))) {
-    expect(user.sessions.data.map(({ id }: AnyJson) => id)).toEqual(made.get(user.id))
+  // The list can contain users of other tests, whose sessions differ.
+  for (const user of body.data.users.data.filter(({ id }: AnyJson) => created.has(id))) {
+    expect(user.sessions.data.map(({ id }: AnyJson) => id)).toEqual(created.get(user.id))
     expect(user.sessions).toMatchObject({
       hasMore: true,
       data: [{ status: 'active', device: { userAgent: 'Test/1' } }, {}],
@@ -387,7 +387,7 @@ test('GraphQL: sessions and verifiers of users by relation, one statement for al
     expect(user.verifiers.data).toEqual([{ type: 'backup_codes' }])
   }
   const one = `query ($a: ID!, $i: ID!, $s: ID!) { session(accountId: $a, issuerId: $i, sessionId: $s) { userId status } }`
-  const [session] = made.get(userId)!
+  const [session] = created.get(userId)!
   const single = await owner.graphql(one, { a: mine.accountId, i: mine.issuerId, s: session })
   expect(single.body.data.session).toEqual({ userId, status: 'active' })
 })

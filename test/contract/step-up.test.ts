@@ -1,6 +1,6 @@
 /**
- * Recent sign-in at the console (docs/contract.md#recent-sign-in, RFC 9470): the operations and callers that require
- * it.
+ * Recent sign-in at the console (docs/contract.md#recent-sign-in, RFC 9470): which operations require a recent sign-in,
+ * and of which callers.
  */
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { TestBrowser } from '../idp/browser.js'
@@ -14,7 +14,7 @@ const STALE = 'INSUFFICIENT_USER_AUTHENTICATION'
 let app: TestApp
 let browser: TestBrowser
 let accountId: string
-/** The id of the system account, which no test has changed yet. */
+/** The id of the user who owns the system account before the tests. */
 let ownerId: string
 let otherUserId: string
 let webhookId: string
@@ -37,7 +37,7 @@ beforeAll(async () => {
 })
 afterAll(() => app.close())
 
-/** Sends GraphQL as a page of the console does. */
+/** Sends a GraphQL request with the cookies and headers of a page of the console. */
 async function graphqlRequest(query: string): Promise<AnyJson> {
   const response = await browser.request(`${app.baseUrl}/console/graphql`, {
     method: 'POST',
@@ -53,7 +53,8 @@ async function graphqlRequest(query: string): Promise<AnyJson> {
 }
 
 /**
- * Returns the error code of a mutation. The ids do not exist, so a mutation that passes the check fails with NOT_FOUND.
+ * Returns the error code of a mutation. `A`, `I`, `OTHER` and `WEBHOOK` in its text are replaced by arguments and ids.
+ * Most of the other ids do not exist, so that a mutation that passes the check fails with NOT_FOUND.
  */
 const codeOf = async (mutation: string): Promise<string | undefined> => {
   const ids: Record<string, string> = {
@@ -67,7 +68,7 @@ const codeOf = async (mutation: string): Promise<string | undefined> => {
   return errors?.[0]?.extensions.code
 }
 
-/** Runs a function six minutes after the sign-in. */
+/** Runs a function when the sign-in is six minutes old, which is more than the maximum of five. */
 async function afterSignInExpires<T>(run: () => Promise<T>): Promise<T> {
   app.clock.advance(6 * 60_000)
   try {
@@ -163,8 +164,8 @@ test('the error names the maximum age, ends no session, and is the challenge of 
 
 test('callers without an interactive sign-in are exempt', async () => {
   const path = `/v1/accounts/${accountId}/api-keys`
-  const answer = await afterSignInExpires(() =>
+  const response = await afterSignInExpires(() =>
     app.operator.post(path, { name: 'made by a program', restrictions: {} }),
   )
-  expect(expectStatus(answer, 201).data.secret_plain).toBeTruthy()
+  expect(expectStatus(response, 201).data.secret_plain).toBeTruthy()
 })

@@ -1,4 +1,4 @@
-/** A tenant with one resource of each kind, and the paths and bodies of all routes for it. */
+/** A tenant with one resource of each kind, and the paths and request bodies of all routes for these resources. */
 import type { Route } from '../../src/rest/routes.js'
 import { createTenant, expectStatus, type Tenant } from '../setup/actors.js'
 import type { AnyJson, ApiClient, ApiResponse } from '../setup/api.js'
@@ -6,7 +6,7 @@ import { createPayer } from '../setup/facilitator.js'
 import { createSession } from '../setup/sessions.js'
 import type { TestApp } from '../setup/start-app.js'
 
-/** Ids by the names of the path parameters. */
+/** Ids of the resources of a tenant, by the name of their path parameter. */
 export interface FixtureIds {
   account_id: string
   issuer_id: string
@@ -24,15 +24,16 @@ export interface FixtureIds {
   /** A member who is in the group. */
   member_id: string
   group_id: string
-  /** The `{key_id}` below an organization. */
+  /** The `{key_id}` in paths below an organization. */
   org_key_id: string
   invitation_id: string
-  /** A member without a group, and a user who is not a member: for request bodies. */
+  /** A member without a group, for request bodies. */
   other_member_id: string
+  /** A user who is not a member of the organization, for request bodies. */
   outsider_id: string
   session_id: string
   event_id: string
-  /** A host name. */
+  /** The host name of a domain. */
   domain: string
   webhook_id: string
   delivery_id: string
@@ -45,10 +46,10 @@ export interface TenantFixture extends Tenant {
 
 export const PASSWORD = 'correct horse battery staple'
 let count = 0
-/** A name that no test has used before. */
+/** Returns a unique name that begins with the word. */
 export const uniqueName = (word: string): string => `${word}-${++count}-${Math.random().toString(36).slice(2, 8)}`
 
-/** The body of a public client without redirect URIs. */
+/** Returns the request body of a public client without redirect URIs. */
 export const publicClient = (overrides: object = {}) => ({
   name: uniqueName('App'),
   type: 'external',
@@ -58,10 +59,10 @@ export const publicClient = (overrides: object = {}) => ({
 })
 export const confidentialClient = (overrides: object = {}) => publicClient({ confidential: true, ...overrides })
 
-const createdId = async (answer: Promise<ApiResponse<AnyJson>>): Promise<string> =>
-  expectStatus(await answer, 201).data.id
+const createdId = async (response: Promise<ApiResponse<AnyJson>>): Promise<string> =>
+  expectStatus(await response, 201).data.id
 
-/** Creators of independent groups of resources. */
+/** Functions that create groups of resources that are independent of each other, by the name of the group. */
 const partCreators: Record<string, (tenant: Tenant) => Promise<Partial<FixtureIds>>> = {
   person: createUserParts,
   organization: createOrganizationParts,
@@ -88,23 +89,20 @@ const partCreators: Record<string, (tenant: Tenant) => Promise<Partial<FixtureId
   },
   payment: async (tenant) => {
     await disablePaymentMethods(tenant)
-    const made = tenant.owner.post(`${tenant.A}/payment-methods`, requestBodies['createPaymentMethod']?.())
-    return { payment_method_id: await createdId(made) }
+    const created = tenant.owner.post(`${tenant.A}/payment-methods`, requestBodies['createPaymentMethod']?.())
+    return { payment_method_id: await createdId(created) }
   },
 }
 
-/**
- * Creates a client with secrets, a user with a password, a key without permissions, an authentication method, and an
- * organization with a key, two members and a group.
- */
+/** Creates one resource of each kind in a tenant. Returns the tenant with the ids of the resources. */
 export async function createTenantResources(tenant: Tenant): Promise<TenantFixture> {
   const { owner, A, accountId: account_id, issuerId: issuer_id } = tenant
-  const made = await Promise.all(Object.values(partCreators).map((part) => part(tenant)))
+  const created = await Promise.all(Object.values(partCreators).map((part) => part(tenant)))
   const event_id = expectStatus(await owner.get(`${A}/events?limit=1`), 200).data[0].id
-  return { ...tenant, ids: Object.assign({ account_id, issuer_id, event_id }, ...made) }
+  return { ...tenant, ids: Object.assign({ account_id, issuer_id, event_id }, ...created) }
 }
 
-/** The group of resources that has the last parameter of a route. */
+/** The group of resources that contains the resource of a path parameter. */
 const partOfParameter: Partial<Record<keyof FixtureIds, string>> = {
   user_id: 'person',
   verifier_id: 'person',
@@ -129,8 +127,8 @@ const partOfParameter: Partial<Record<keyof FixtureIds, string>> = {
 }
 
 /**
- * Returns the fixture for a single call of a route: resources that the call deletes or changes permanently are created
- * for it.
+ * Returns a fixture for one call of a route. If the call deletes its resource or changes its state, the fixture has a new
+ * resource for it.
  */
 export async function fixtureForRoute(route: Route, fixture: TenantFixture): Promise<TenantFixture> {
   const isDestructive =
@@ -185,14 +183,17 @@ async function createOrganizationParts({ owner, I }: Tenant) {
   return { org_id, member_id, group_id, org_key_id, invitation_id, other_member_id, outsider_id }
 }
 
-/** An account has at most one active payment method. */
+/** Disables all payment methods, because an account can have only one active payment method. */
 export async function disablePaymentMethods({ owner, A }: Tenant): Promise<void> {
   const { data } = expectStatus(await owner.get(`${A}/payment-methods`), 200)
   for (const { id, enabled } of data)
     if (enabled) expectStatus(await owner.patch(`${A}/payment-methods/${id}`, { enabled: false }), 200)
 }
 
-/** An account has at most 20 domains: the first fixture keeps its domain, later ones replace theirs. */
+/**
+ * Returns a host name for a new domain. Deletes the domains of earlier calls except the first, because an account has at
+ * most 20 domains.
+ */
 async function freeHost({ owner, A }: Tenant): Promise<string> {
   const { data } = expectStatus(await owner.get(`${A}/domains`), 200)
   for (const { host } of data) if (host.startsWith('spare')) await owner.delete(`${A}/domains/${host}`)
@@ -200,13 +201,14 @@ async function freeHost({ owner, A }: Tenant): Promise<string> {
 }
 
 /**
- * An account has at most 20 webhooks, and each one adds deliveries per event: later fixtures replace theirs as well.
+ * Creates a webhook with a delivery. Deletes the webhooks of earlier calls except the first, because an account has at
+ * most 20 webhooks, and each webhook gets deliveries for events.
  */
 async function createWebhookParts({ owner, A, accountId }: Tenant) {
   const { data } = expectStatus(await owner.get(`${A}/webhooks`), 200)
   for (const { id, name } of data) if (name === 'spare') await owner.delete(`${A}/webhooks/${id}`)
   const name = data.length === 0 ? 'first' : 'spare'
-  // An event type that the tests do not trigger.
+  // The tests cause no event of this type, so the webhook gets no other delivery.
   const body = { url: 'https://hooks.example.com/in', event_types: ['webhook.failing'], name }
   const { id } = expectStatus(await owner.post(`${A}/webhooks`, body), 201).data
   const document = 'mutation ($a: ID!, $w: ID!) { testWebhook(accountId: $a, webhookId: $w) { id } }'
@@ -217,27 +219,27 @@ async function createWebhookParts({ owner, A, accountId }: Tenant) {
 export const createTenantFixture = async (app: TestApp, name = 'World'): Promise<TenantFixture> =>
   createTenantResources(await createTenant(app, name))
 
-/** Returns the path of a route with these ids. */
+/** Returns the path of a route with the ids of a fixture. */
 export const routePath = (route: Pick<Route, 'path'>, ids: FixtureIds): string =>
   route.path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(ids[idKeyOf(name, route.path)]))
 
-/** Parameters whose name has another meaning below these paths. */
+/** Path parameters that have another meaning in some paths, with the name of their id in the fixture. */
 const parameterAliases: [parameter: string, path: RegExp, id: keyof FixtureIds][] = [
   ['key_id', /\/organizations\//, 'org_key_id'],
   ['verifier_id', /\/agents\//, 'agent_verifier_id'],
   ['user_id', /\/approvals\//, 'pending_user_id'],
   ['method_id', /\/payment-methods\//, 'payment_method_id'],
 ]
-/** Returns the id for a parameter: for example, keys of organizations and of accounts share a name. */
+/** Returns the name of the id in the fixture for a path parameter. It depends on the path for shared parameter names. */
 export const idKeyOf = (parameter: string, path: string): keyof FixtureIds =>
   parameterAliases.find(([name, where]) => name === parameter && where.test(path))?.[2] ??
   (parameter as keyof FixtureIds)
 
-/** Names of the path parameters. */
+/** Returns the names of the ids in the fixture for the path parameters of a route, in order. */
 export const pathParametersOf = (route: Pick<Route, 'path'>): (keyof FixtureIds)[] =>
   [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => idKeyOf(name!, route.path))
 
-/** A valid body for each operation that takes one. */
+/** Functions that return a valid request body, by the name of the operation. */
 export const requestBodies: Record<string, (ids?: FixtureIds) => object> = {
   updateAccount: () => ({ description: uniqueName('d') }),
   createDomain: () => ({ host: `${uniqueName('extra')}.example.com` }),
@@ -295,17 +297,20 @@ export const requestBodies: Record<string, (ids?: FixtureIds) => object> = {
   updateNote: () => ({ content: uniqueName('note') }),
 }
 
-/** Query parameters of operations that require them. */
+/** Functions that return the required query parameters, by the name of the operation. */
 export const requiredQueries: Record<string, (ids: FixtureIds) => Record<string, string>> = {
   getNoteCount: (ids) => ({ subject_type: 'issuer', subject_id: ids.issuer_id }),
   listNoteBacklinks: (ids) => ({ ref_type: 'issuer', ref_id: ids.issuer_id }),
 }
 
-/** The payment header of a top-up: a new one each time. */
+/** Returns a new payment header for a request body with `amount_μusd`; without one, for 1 micro-USD. */
 export const createPaymentFor = (body: object | undefined): string =>
   createPayer().createPaymentHeader((body as { amount_μusd?: number } | undefined)?.amount_μusd ?? 1)
 
-/** Sends the request of a route with valid ids and a valid body, or with the given ones. */
+/**
+ * Sends a request to a route with the ids of a fixture, its required query and, for priced routes, a payment.
+ * @param body the request body; by default a valid one
+ */
 export function sendRouteRequest(
   api: ApiClient,
   route: Route,

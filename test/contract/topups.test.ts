@@ -37,14 +37,14 @@ afterAll(async () => {
   await facilitator.close()
 })
 
-/** Creates an account with a payment method, and a wallet to pay with. */
+/** An account with a payment method, and a wallet that can pay. */
 interface PaymentAccount {
   accountId: string
   owner: ApiClient
   A: string
   methodId: string
   payer: Payer
-  /** Tops up with this payment. */
+  /** Requests a top-up of an amount in micro-USD, with a PAYMENT-SIGNATURE header if `payment` is given. */
   pay(amount: unknown, payment?: string, more?: Record<string, string>): Promise<ApiResponse<AnyJson>>
   ledger(): Promise<AnyJson[]>
   balance(): Promise<number>
@@ -80,9 +80,9 @@ const tooClear = /ECONN|127\.0\.0\.1|Error:|\bat \//
 
 test('a top-up without a payment is 402 with PAYMENT-REQUIRED, and the same object in the body', async () => {
   const account = await open()
-  const answer = await account.pay(5_000_000)
-  expect(answer.status).toBe(402)
-  const challenge = decode(answer.headers.get('payment-required'))
+  const response = await account.pay(5_000_000)
+  expect(response.status).toBe(402)
+  const challenge = decode(response.headers.get('payment-required'))
   expect(challenge).toEqual({
     x402Version: 2,
     error: 'PAYMENT-SIGNATURE header is required',
@@ -104,22 +104,22 @@ test('a top-up without a payment is 402 with PAYMENT-REQUIRED, and the same obje
     ],
     extensions: { 'payment-identifier': { info: { required: false }, schema: expect.any(Object) } },
   })
-  expect(answer.body).toEqual({
+  expect(response.body).toEqual({
     error: 'payment_required',
     error_description: expect.any(String),
     request_id: expect.stringMatching(/^req_/),
     payment_required: challenge,
   })
-  expect(answer.headers.get('access-control-expose-headers')).toBe('PAYMENT-REQUIRED, PAYMENT-RESPONSE')
-  expect(answer.headers.get('payment-response')).toBeNull()
-  expect(answer.headers.get('etag')).toBeNull()
+  expect(response.headers.get('access-control-expose-headers')).toBe('PAYMENT-REQUIRED, PAYMENT-RESPONSE')
+  expect(response.headers.get('payment-response')).toBeNull()
+  expect(response.headers.get('etag')).toBeNull()
 })
 
 test('a top-up that fulfills the challenge is settled, credited, and recorded in ledger and event', async () => {
   const account = await open()
   const requirements = (await account.pay(5_000_000)).body.payment_required.accepts[0]
-  const answer = await account.pay(5_000_000, account.payer.createPaymentHeader(0, { requirements }))
-  const { data } = expectStatus(answer, 200)
+  const response = await account.pay(5_000_000, account.payer.createPaymentHeader(0, { requirements }))
+  const { data } = expectStatus(response, 200)
   const [transfer] = facilitator.transfers(account.payer)
   const reference = `${NETWORK}:${transfer!.transaction}`
   expect(data).toEqual({
@@ -130,14 +130,14 @@ test('a top-up that fulfills the challenge is settled, credited, and recorded in
     created_at: expect.any(Number),
     updated_at: expect.any(Number),
   })
-  expect(decode(answer.headers.get('payment-response'))).toEqual({
+  expect(decode(response.headers.get('payment-response'))).toEqual({
     success: true,
     transaction: transfer!.transaction,
     network: NETWORK,
     payer: account.payer.address,
   })
-  expect(answer.headers.get('etag')).toBe(`"${data.updated_at}"`)
-  expect(answer.headers.get('access-control-expose-headers')).toBe('PAYMENT-REQUIRED, PAYMENT-RESPONSE')
+  expect(response.headers.get('etag')).toBe(`"${data.updated_at}"`)
+  expect(response.headers.get('access-control-expose-headers')).toBe('PAYMENT-REQUIRED, PAYMENT-RESPONSE')
   const second = expectStatus(await account.pay(7, account.payer.createPaymentHeader(7)), 200).data
   expect(second).toMatchObject({ amount_μusd: 7, balance_μusd: 5_000_007 })
   expect(await account.ledger()).toEqual([
@@ -213,17 +213,17 @@ test('accepted must equal the offer: otherwise a new challenge is returned, and 
     (payment) => (payment.accepted.scheme = 'upto'),
     (payment) => (payment.accepted.extra = {}),
     (payment) => (payment.accepted = {}),
-    // The signed values differ from the accepted ones.
+    // These changes make the signed values differ from those in `accepted`.
     (payment) => (payment.payload.authorization.value = '4'),
     (payment) => (payment.payload.authorization.to = account.payer.address),
   ]
   for (const change of changes) {
-    const answer = await account.pay(5, account.payer.createPaymentHeader(5, { modify: change }))
-    expect({ change: String(change), status: answer.status }).toEqual({ change: String(change), status: 402 })
-    expect(decode(answer.headers.get('payment-required')).accepts).toEqual([createPaymentRequirements(5)])
+    const response = await account.pay(5, account.payer.createPaymentHeader(5, { modify: change }))
+    expect({ change: String(change), status: response.status }).toEqual({ change: String(change), status: 402 })
+    expect(decode(response.headers.get('payment-required')).accepts).toEqual([createPaymentRequirements(5)])
   }
   expect(facilitator.callCount(account.payer, 'verify')).toBe(0)
-  // Addresses of eip155 are case-insensitive.
+  // Addresses of eip155 networks are case-insensitive.
   const lower = (payment: AnyJson) => {
     payment.accepted = { ...payment.accepted, payTo: PAY_TO.toLowerCase(), asset: ASSET.toLowerCase() }
   }
@@ -239,9 +239,9 @@ test('a payment that the facilitator finds invalid is 402 and not settled', asyn
     modify: (payment) => (payment.payload.authorization.nonce = `0x${'1'.repeat(64)}`),
   })
   for (const payment of [forged, broken]) {
-    const answer = await account.pay(5, payment)
-    expect(answer.status).toBe(402)
-    expect(answer.body.payment_required.error).toContain('invalid_exact_evm_payload_signature')
+    const response = await account.pay(5, payment)
+    expect(response.status).toBe(402)
+    expect(response.body.payment_required.error).toContain('invalid_exact_evm_payload_signature')
   }
   expect(await account.ledger()).toEqual([])
   expect((await account.recordedEvents('credits.')).map(({ type, data }) => [type, data.reason])).toEqual([
@@ -264,7 +264,7 @@ test('a payer outside allowed_payer_wallets is 402; a listed one can pay, in any
   expect((await account.pay(5, payer.createPaymentHeader(5))).status).toBe(402)
 })
 
-test('a facilitator that names another payer than the signer is not trusted', async () => {
+test('a payment is refused if the facilitator returns another payer than the signer', async () => {
   const friend = createPayer()
   const account = await open({ allowed_payer_wallets: [friend.address] })
   facilitator.queueBehaviors(account.payer, 'verify', { body: { isValid: true, payer: friend.address } })
@@ -289,15 +289,15 @@ test('a failed settlement is 402 with PAYMENT-RESPONSE; the same payment can be 
     { status: 400, body: { ...no, errorReason: '<b>secret</b>' } },
   )
   for (const reason of ['insufficient_funds', 'settlement_failed']) {
-    const answer = await account.pay(5, payment)
-    expect(answer.status).toBe(402)
-    expect(decode(answer.headers.get('payment-response'))).toEqual({
+    const response = await account.pay(5, payment)
+    expect(response.status).toBe(402)
+    expect(decode(response.headers.get('payment-response'))).toEqual({
       success: false,
       errorReason: reason,
       transaction: '',
       network: NETWORK,
     })
-    expect(decode(answer.headers.get('payment-required'))).toEqual(answer.body.payment_required)
+    expect(decode(response.headers.get('payment-required'))).toEqual(response.body.payment_required)
   }
   expect(await account.ledger()).toEqual([])
   expectStatus(await account.pay(5, payment), 200)
@@ -354,10 +354,10 @@ describe('an unavailable facilitator', () => {
     const account = await open()
     const payment = account.payer.createPaymentHeader(5)
     facilitator.queueBehaviors(account.payer, 'settle', mood)
-    const answer = await account.pay(5, payment)
-    expect({ status: answer.status, error: answer.body.error }).toEqual({ status: 502, error: 'bad_gateway' })
-    expect(answer.body.error_description).toContain('Do not sign another payment')
-    // A repeated request gets the instruction to retry later, and nothing is settled a second time.
+    const response = await account.pay(5, payment)
+    expect({ status: response.status, error: response.body.error }).toEqual({ status: 502, error: 'bad_gateway' })
+    expect(response.body.error_description).toContain('Do not sign another payment')
+    // A repeated request is 409 with Retry-After and causes no second settlement.
     const again = await account.pay(5, payment)
     expect({ status: again.status, retry: again.headers.get('retry-after') }).toEqual({ status: 409, retry: '60' })
     expect(facilitator.callCount(account.payer, 'settle')).toBe(1)
@@ -365,7 +365,7 @@ describe('an unavailable facilitator', () => {
     await runDueJobs(app.gatehouse, tasks)
     expect(facilitator.transfers(account.payer)).toHaveLength(1)
     expect((await account.ledger()).map((entry) => entry.amount_μusd)).toEqual([5])
-    // Now the facilitator returns the real outcome.
+    // After the reconciliation, the same request returns the result.
     const late = expectStatus(await account.pay(5, payment), 200)
     expect(late.data.payment_reference).toBe(`${NETWORK}:${facilitator.transfers(account.payer)[0]!.transaction}`)
     await runDueJobs(app.gatehouse, tasks)
@@ -388,8 +388,8 @@ describe('an unavailable facilitator', () => {
     expect((await account.recordedEvents('credits.')).map(({ type, data }) => [type, data.reason])).toEqual([
       ['credits.topup.failed', 'outcome_unknown'],
     ])
-    const answer = await account.pay(5, payment)
-    expect({ status: answer.status, retryable: answer.body.retryable }).toEqual({ status: 409, retryable: false })
+    const response = await account.pay(5, payment)
+    expect({ status: response.status, retryable: response.body.retryable }).toEqual({ status: 409, retryable: false })
     expect(await app.gatehouse.database.prisma.job.count()).toBe(0)
   }, 60_000)
 
@@ -434,13 +434,13 @@ test('a transaction is credited once, whatever the facilitator returns: the seco
   const [one, two] = [await open(), await open()]
   const { payment_reference } = expectStatus(await one.pay(5, one.payer.createPaymentHeader(5)), 200).data
   const { transaction } = facilitator.transfers(one.payer)[0]!
-  // Also in another spelling.
+  // The facilitator returns the transaction in its own spelling and in upper case.
   for (const reported of [transaction, `0x${transaction.slice(2).toUpperCase()}`]) {
     facilitator.queueBehaviors(two.payer, 'settle', {
       body: { success: true, transaction: reported, network: NETWORK },
     })
-    const answer = await two.pay(5, two.payer.createPaymentHeader(5))
-    expect({ status: answer.status, body: answer.body }).toEqual({
+    const response = await two.pay(5, two.payer.createPaymentHeader(5))
+    expect({ status: response.status, body: response.body }).toEqual({
       status: 409,
       body: expect.objectContaining({ error: 'conflict', payment_reference, retryable: false }),
     })
@@ -448,13 +448,13 @@ test('a transaction is credited once, whatever the facilitator returns: the seco
   expect([await one.balance(), await two.balance()]).toEqual([5, 0])
 })
 
-test('two payments that claim one transaction in parallel: one credit', async () => {
+test('of parallel payments for which the facilitator returns the same transaction, one is credited', async () => {
   const tills = await Promise.all(Array.from({ length: 6 }, () => open()))
   const transaction = `0x${randomBytes(32).toString('hex')}`
   for (const { payer } of tills)
     facilitator.queueBehaviors(payer, 'settle', { body: { success: true, transaction, network: NETWORK } })
-  const answers = await Promise.all(tills.map((account) => account.pay(5, account.payer.createPaymentHeader(5))))
-  expect(answers.map(({ status }) => status).sort()).toEqual([200, 409, 409, 409, 409, 409])
+  const responses = await Promise.all(tills.map((account) => account.pay(5, account.payer.createPaymentHeader(5))))
+  expect(responses.map(({ status }) => status).sort()).toEqual([200, 409, 409, 409, 409, 409])
 })
 
 test('100 parallel top-ups with the same payment: exactly one credit; the others get the same response or 409', async () => {
@@ -462,7 +462,7 @@ test('100 parallel top-ups with the same payment: exactly one credit; the others
   const second = await app.startSecondApp()
   const elsewhere = { ...account.owner, ...apiOf(second, account.owner) }
   const payment = account.payer.createPaymentHeader(5)
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     Array.from({ length: 100 }, (_, n) =>
       (n % 2 ? account.owner : elsewhere).post(
         `${account.A}/credits/topups`,
@@ -471,11 +471,11 @@ test('100 parallel top-ups with the same payment: exactly one credit; the others
       ),
     ),
   )
-  const paid = answers.filter(({ status }) => status === 200)
+  const paid = responses.filter(({ status }) => status === 200)
   expect(paid.length).toBeGreaterThan(0)
   expect(new Set(paid.map(({ body }) => body.data.id)).size).toBe(1)
-  // A payment that is verified after the settlement fails, because the nonce is used.
-  for (const { status } of answers) expect([200, 402, 409]).toContain(status)
+  // A payment that is verified after the settlement is 402, because its nonce was used.
+  for (const { status } of responses) expect([200, 402, 409]).toContain(status)
   expect(facilitator.transfers(account.payer)).toHaveLength(1)
   expect(facilitator.callCount(account.payer, 'settle')).toBe(1)
   expect((await account.ledger()).map((entry) => entry.balance_μusd)).toEqual([5])
@@ -489,10 +489,10 @@ function apiOf(at: TestApp, { authorization }: ApiClient): ApiClient {
 
 test('20 parallel payments of one account are all credited, and the ledger adds up', async () => {
   const account = await open()
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     Array.from({ length: 20 }, (_, n) => account.pay(n + 1, createPayer().createPaymentHeader(n + 1))),
   )
-  expect(answers.map(({ status }) => status)).toEqual(Array(20).fill(200))
+  expect(responses.map(({ status }) => status)).toEqual(Array(20).fill(200))
   const entries = (await account.ledger()).reverse()
   let sum = 0
   for (const { amount_μusd, balance_μusd } of entries) {
@@ -508,20 +508,20 @@ test('a payment is bound to the account and amount that it was created for', asy
   expectStatus(await mine.pay(5, payment), 200)
   expect((await theirs.pay(5, payment)).status).toBe(409)
   expect(await theirs.balance()).toBe(0)
-  // The same signature in its other ECDSA form is the same payment.
+  // A payment with the equivalent ECDSA signature (with n - s for s) is the same payment.
   const order = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
   const flipped = mine.payer.createPaymentHeader(5, { nonce: decode(payment).payload.authorization.nonce })
   const other = decode(flipped)
   const { signature } = other.payload
   const s = (order - BigInt(`0x${signature.slice(66, 130)}`)).toString(16).padStart(64, '0')
   other.payload.signature = `${signature.slice(0, 66)}${s}${signature.endsWith('1b') ? '1c' : '1b'}`
-  const answer = await mine.pay(5, encode(other))
-  expect([200, 409]).toContain(answer.status)
+  const response = await mine.pay(5, encode(other))
+  expect([200, 409]).toContain(response.status)
   expect(await mine.balance()).toBe(5)
 })
 
 describe('the method changes between settlement and credit', () => {
-  /** Changes the method while the facilitator settles. */
+  /** Makes the facilitator run a function during the next settlement. The function gets the path of the payment method. */
   const during = (account: PaymentAccount, work: (path: string) => Promise<unknown>) =>
     facilitator.queueBehaviors(account.payer, 'settle', async (truth) => {
       await work(`${account.A}/payment-methods/${account.methodId}`)
@@ -545,9 +545,9 @@ describe('the method changes between settlement and credit', () => {
     const account = await open()
     during(account, (path) => change(account, path))
     const payment = account.payer.createPaymentHeader(5)
-    const answer = await account.pay(5, payment)
+    const response = await account.pay(5, payment)
     const reference = `${NETWORK}:${facilitator.transfers(account.payer)[0]!.transaction}`
-    expect({ status: answer.status, body: answer.body }).toEqual({
+    expect({ status: response.status, body: response.body }).toEqual({
       status: 409,
       body: {
         error: 'conflict',
@@ -589,7 +589,7 @@ describe('payment-identifier and Idempotency-Key', () => {
     const other = await account.pay(5, account.payer.createPaymentHeader(5, { identifier: id }))
     expect({ status: other.status, error: other.body.error }).toEqual({ status: 409, error: 'conflict' })
     expect(facilitator.transfers(account.payer)).toHaveLength(1)
-    // The identifier is scoped to the account and valid for 24 hours.
+    // Another account can use the same identifier, and the same account can use it again after 24 hours.
     const another = await open()
     expectStatus(await another.pay(5, another.payer.createPaymentHeader(5, { identifier: id })), 200)
     app.clock.advance(24 * HOUR + 1)
@@ -599,10 +599,10 @@ describe('payment-identifier and Idempotency-Key', () => {
   test('10 parallel payments with one payment-identifier: one is settled', async () => {
     const account = await open()
     const id = identifier()
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 10 }, () => account.pay(5, account.payer.createPaymentHeader(5, { identifier: id }))),
     )
-    expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array(9).fill(409)])
+    expect(responses.map(({ status }) => status).sort()).toEqual([200, ...Array(9).fill(409)])
     expect(facilitator.transfers(account.payer)).toHaveLength(1)
   })
 
@@ -628,8 +628,8 @@ test('GraphQL: the payment is an argument, and the error contains the challenge'
     }
   }`
   const a = account.accountId
-  const asked = await account.owner.graphql(text, { a })
-  const { extensions } = asked.body.errors[0]
+  const response = await account.owner.graphql(text, { a })
+  const { extensions } = response.body.errors[0]
   expect(extensions).toMatchObject({ code: 'PAYMENT_REQUIRED', status: 402 })
   const [requirements] = extensions.payment_required.accepts
   const variables = { a, p: account.payer.createPaymentHeader(0, { requirements }), k: 'once' }
@@ -728,8 +728,8 @@ test('a settled payment that cannot be credited immediately is 503, and credited
   )
   const payment = account.payer.createPaymentHeader(5)
   try {
-    const answer = await account.pay(5, payment)
-    expect({ status: answer.status, error: answer.body.error }).toEqual({ status: 503, error: 'unavailable' })
+    const response = await account.pay(5, payment)
+    expect({ status: response.status, error: response.body.error }).toEqual({ status: 503, error: 'unavailable' })
     expect((await account.pay(5, payment)).status).toBe(409)
   } finally {
     await prisma.$executeRawUnsafe('DROP TRIGGER refuse ON ledger_entries')
@@ -748,7 +748,7 @@ test('a facilitator that stalls: 502 after 8 and 20 seconds, and a settlement is
     clock: app.clock,
     roles: ['core'],
     env: facilitator.env,
-    // The same as after the real retry interval, only sooner.
+    // Divides the timeouts of outbound requests by ten, so that the test is faster.
     outbound: (own) => ({
       ...own,
       send(request) {

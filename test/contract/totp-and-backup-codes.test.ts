@@ -1,6 +1,6 @@
 /**
- * One-time codes (docs/contract.md#credentials, docs/contract.md#verifier-operations,
- * docs/contract.md#single-use-values): TOTP enrollment, TOTP codes, backup codes.
+ * TOTP enrollment, TOTP codes and backup codes (docs/contract.md#credentials, docs/contract.md#verifier-operations,
+ * docs/contract.md#single-use-values).
  */
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals'
 import { systemContext } from '../../src/platform/jobs/periodic-jobs.js'
@@ -53,11 +53,11 @@ const context = () => systemContext(app.gatehouse)
 
 test('totp_enrollment returns a secret and a URI once; the user has no verifier yet', async () => {
   const heard = await eventsRecordedFromNow(app, mine.accountId)
-  const answer = await owner.post(path, { type: 'totp_enrollment', issuer_name: 'Acme & Co', name: 'Phone' })
-  expect(answer.status).toBe(201)
-  const { data } = answer.body
+  const response = await owner.post(path, { type: 'totp_enrollment', issuer_name: 'Acme & Co', name: 'Phone' })
+  expect(response.status).toBe(201)
+  const { data } = response.body
   expect(data).toMatchObject({ id: data.enrollment_id, type: 'totp_enrollment', name: 'Phone' })
-  // 160 bits in base32 without padding.
+  // The secret has 160 bits, in base32 without padding.
   expect(data.secret).toMatch(/^[A-Z2-7]{32}$/)
   expect(data.provisioning_uri).toBe(
     `otpauth://totp/Acme%20%26%20Co:${encodeURIComponent(username)}?secret=${data.secret}&issuer=Acme%20%26%20Co&algorithm=SHA1&digits=6&period=30`,
@@ -76,26 +76,26 @@ test.each([
   ['a:b', 'invalid_format'],
   ['x'.repeat(101), 'too_big'],
 ])('issuer_name %j is 400', async (issuer_name, code) => {
-  const answer = await owner.post(path, { type: 'totp_enrollment', issuer_name })
-  expect(answer.status).toBe(400)
-  expect(answer.body.details[0]).toMatchObject({ field: 'issuer_name' })
-  if (code !== 'required') expect(answer.body.details[0].code).toBe(code)
+  const response = await owner.post(path, { type: 'totp_enrollment', issuer_name })
+  expect(response.status).toBe(400)
+  expect(response.body.details[0]).toMatchObject({ field: 'issuer_name' })
+  if (code !== 'required') expect(response.body.details[0].code).toBe(code)
 })
 
 test('complete-enrollment with the code creates a totp verifier with the name of the enrollment', async () => {
   const heard = await eventsRecordedFromNow(app, mine.accountId)
   const { enrollment_id, secret } = await begin({ name: 'Phone', description: 'D', metadata: { a: 1 } })
-  const answer = await complete(enrollment_id, codeOf(secret))
-  expect(answer.status).toBe(200)
-  const { data } = answer.body
+  const response = await complete(enrollment_id, codeOf(secret))
+  expect(response.status).toBe(200)
+  const { data } = response.body
   expect(data).toMatchObject({ type: 'totp', name: 'Phone', description: 'D', metadata: { a: 1 } })
-  expect(answer.headers.get('etag')).toBe(`"${data.updated_at}"`)
-  expect(answer.text).not.toContain(secret)
+  expect(response.headers.get('etag')).toBe(`"${data.updated_at}"`)
+  expect(response.text).not.toContain(secret)
   expect((await owner.get(`${path}/${data.id}`)).body.data).toMatchObject({ id: data.id, type: 'totp' })
   const events = await heard()
   expect(events).toMatchObject([{ type: 'user.verifier.created', target: { id: data.id }, data: { type: 'totp' } }])
   expect(JSON.stringify(events)).not.toContain(secret)
-  // The enrollment is consumed.
+  // The completed enrollment no longer exists.
   expect((await complete(enrollment_id, codeOf(secret, 1))).status).toBe(404)
   expectStatus(await owner.patch(`${path}/${data.id}`, { name: 'Watch' }), 200)
   expect((await owner.patch(`${path}/${data.id}`, { expires_at: 5 })).status).toBe(400)
@@ -106,24 +106,24 @@ test('complete-enrollment with the code creates a totp verifier with the name of
 test('a wrong code is 400, the sixth attempt 404, whatever its code', async () => {
   const { enrollment_id, secret } = await begin()
   for (let n = 0; n < 5; n++) {
-    const answer = await complete(enrollment_id, wrongCode(secret))
-    expect(answer.status).toBe(400)
-    expect(answer.body).toMatchObject({ error: 'invalid_request', details: [{ field: 'code', code: 'wrong_code' }] })
+    const response = await complete(enrollment_id, wrongCode(secret))
+    expect(response.status).toBe(400)
+    expect(response.body).toMatchObject({ error: 'invalid_request', details: [{ field: 'code', code: 'wrong_code' }] })
   }
   expect((await complete(enrollment_id, codeOf(secret))).status).toBe(404)
 })
 
-test('five attempts also under 20 parallel wrong codes', async () => {
+test('of 20 parallel wrong codes five count as attempts', async () => {
   const { enrollment_id, secret } = await begin()
-  const answers = await Promise.all(Array.from({ length: 20 }, () => complete(enrollment_id, wrongCode(secret))))
-  expect(answers.map(({ status }) => status).sort()).toEqual([...Array(5).fill(400), ...Array(15).fill(404)])
+  const responses = await Promise.all(Array.from({ length: 20 }, () => complete(enrollment_id, wrongCode(secret))))
+  expect(responses.map(({ status }) => status).sort()).toEqual([...Array(5).fill(400), ...Array(15).fill(404)])
 })
 
 test('of 20 parallel correct codes one creates a totp verifier', async () => {
   const { enrollment_id, secret } = await begin()
   const code = codeOf(secret)
-  const answers = await Promise.all(Array.from({ length: 20 }, () => complete(enrollment_id, code)))
-  const statuses = answers.map(({ status }) => status)
+  const responses = await Promise.all(Array.from({ length: 20 }, () => complete(enrollment_id, code)))
+  const statuses = responses.map(({ status }) => status)
   expect(statuses.filter((status) => status === 200)).toHaveLength(1)
   expect(statuses.every((status) => [200, 404, 409].includes(status))).toBe(true)
   expect((await owner.get(path)).body.data).toHaveLength(1)
@@ -153,16 +153,16 @@ test('an enrollment of another user and an unknown one are 404', async () => {
   expect((await theirs.owner.post(at(theirs.I, place.userId), body)).status).toBe(404)
   expect((await complete(`enr_${'0'.repeat(26)}`, '000000')).status).toBe(404)
   expect((await complete('x', '000000')).status).toBe(404)
-  // None of these requests counted as an attempt.
+  // None of these requests counted as an attempt of the enrollment, because its user and issuer did not match.
   const row = await app.gatehouse.database.prisma.enrollment.findUniqueOrThrow({ where: { id: enrollment_id } })
   expect(row.attempts).toBe(0)
 })
 
 test('the body of complete-enrollment is validated: 400 with the fields', async () => {
-  const answer = await owner.post(`${path}/complete-enrollment`, { totp: 1 })
-  expect(answer.status).toBe(400)
+  const response = await owner.post(`${path}/complete-enrollment`, { totp: 1 })
+  expect(response.status).toBe(400)
   expect(
-    answer.body.details.map(({ field, code }: { field: string; code: string }) => `${field} ${code}`).sort(),
+    response.body.details.map(({ field, code }: { field: string; code: string }) => `${field} ${code}`).sort(),
   ).toEqual(['code required', 'enrollment_id required', 'totp unknown_field'])
   const { enrollment_id } = await begin()
   expect((await complete(enrollment_id, 123456)).status).toBe(400)
@@ -210,7 +210,7 @@ test('secrets that are shown once are never in the idempotency store in plain te
 
 test('consumeTotpCode: the current code works once, also one step early or late; an older step never works again', async () => {
   const { secret, id } = await enrolled()
-  // The step of the enrollment is consumed.
+  // The enrollment has used the code of this time step.
   expect(await consumeTotpCode(context(), place, codeOf(secret))).toBeUndefined()
   expect(await consumeTotpCode(context(), place, codeOf(secret, -1))).toBeUndefined()
   app.clock.advance(60_000)
@@ -255,11 +255,11 @@ test('backup_codes returns ten codes once; a repetition replaces all of them', a
 })
 
 test('of 20 parallel backup_codes POSTs one set remains, and its codes are valid', async () => {
-  const answers = await Promise.all(Array.from({ length: 20 }, () => owner.post(path, { type: 'backup_codes' })))
-  expect(answers.map(({ status }) => status)).toEqual(Array(20).fill(201))
+  const responses = await Promise.all(Array.from({ length: 20 }, () => owner.post(path, { type: 'backup_codes' })))
+  expect(responses.map(({ status }) => status)).toEqual(Array(20).fill(201))
   const { data } = (await owner.get(path)).body
   expect(data).toHaveLength(1)
-  const winner = answers.find(({ body }) => body.data.id === data[0].id)!
+  const winner = responses.find(({ body }) => body.data.id === data[0].id)!
   expect(await consumeBackupCode(context(), place, winner.body.data.codes_plain[9])).toMatchObject({ left: 9 })
 })
 
@@ -274,7 +274,7 @@ test('consumeBackupCode: each code works once in any common spelling, also under
   expect(await consumeBackupCode(context(), { ...place, issuerId: theirs.issuerId }, two!)).toBeUndefined()
   const results = await Promise.all(Array.from({ length: 20 }, () => consumeBackupCode(context(), place, two!)))
   expect(results.filter(Boolean)).toEqual([{ verifierId: id, left: 8 }])
-  // Different codes in parallel do not overwrite each other.
+  // Parallel uses of different codes all succeed, and each code counts as used afterwards.
   const rest = (codes as string[]).slice(2)
   const used = await Promise.all(rest.map((code) => consumeBackupCode(context(), place, code)))
   expect(used.map((result) => result?.left).sort()).toEqual([0, 1, 2, 3, 4, 5, 6, 7])

@@ -1,4 +1,7 @@
-/** Behavior of both servers on every response: transport security, and bodies that are refused before they are read. */
+/**
+ * HTTP behavior of the Core API and the IdP: Strict-Transport-Security, and request bodies that are refused before they
+ * are read.
+ */
 import { once } from 'node:events'
 import { type ClientRequest, request as httpRequest } from 'node:http'
 import { connect, type Socket } from 'node:net'
@@ -19,14 +22,14 @@ afterAll(() => app.close())
 test('Strict-Transport-Security is on every response of a server with an https public address, and on no other', async () => {
   const secure = await startApp({ env: { BASE_URL: 'https://api.example.com', IDP_URL: 'https://login.example.com' } })
   try {
-    const made = await createTenant(secure)
+    const created = await createTenant(secure)
     const headerOf = async (url: string, init: RequestInit = {}) =>
       (await fetch(url, { redirect: 'manual', ...init })).headers.get('strict-transport-security')
     const paths = [
       ...['/', '/healthz', '/readyz', '/metrics', '/v1/accounts', '/v1/nothing', '/graphql', '/console', '/setup'],
       ...['/docs', '/openapi.json', '/playground', '/.well-known/oauth-protected-resource', '/nothing', '/%'],
     ].map((path) => [secure.baseUrl, path])
-    const issuer = `/${made.issuerId}`
+    const issuer = `/${created.issuerId}`
     const idpPaths = [
       ...['/', '/healthz', '/nothing', `${issuer}/.well-known/openid-configuration`, `${issuer}/jwks.json`],
       ...[`${issuer}/authorize`, `${issuer}/token`, `${issuer}/userinfo`, `${issuer}/logout`, `${issuer}/nothing`],
@@ -44,7 +47,7 @@ test('Strict-Transport-Security is on every response of a server with an https p
   }
 })
 
-/** Endpoints that read bodies: server, path, credential, type and limit in bytes. */
+/** Endpoints that read a request body: name, URL, request headers and maximum size in bytes. */
 const readers = (): [string, string, Record<string, string>, number][] => {
   const key = { authorization: tenant.owner.authorization! }
   const json = { 'content-type': 'application/json' }
@@ -68,7 +71,7 @@ const head = (url: string, headers: Record<string, string>): string => {
   return `POST ${pathname} HTTP/1.1\r\n${lines.join('')}\r\n`
 }
 
-/** A client that sends its whole request before it reads a byte, like Python's urllib. */
+/** Sends the whole request before it reads the response, as Python's urllib does. Returns the raw response. */
 async function sendAllThenRead(url: string, text: string, body: Buffer[]): Promise<string> {
   const socket: Socket = connect(Number(new URL(url).port), '127.0.0.1')
   socket.pause()
@@ -76,14 +79,14 @@ async function sendAllThenRead(url: string, text: string, body: Buffer[]): Promi
   const sent = (async () => {
     for (const part of [Buffer.from(text), ...body])
       await new Promise<void>((done, fail) => socket.write(part, (error) => (error ? fail(error) : done())))
-    // By now the server has closed the connection if it was going to.
+    // Waits for a server that would close the connection too early, so that reading the response would fail.
     await sleep(50)
-    let answer = ''
-    socket.on('data', (chunk) => (answer += chunk.toString('latin1')))
+    let response = ''
+    socket.on('data', (chunk) => (response += chunk.toString('latin1')))
     socket.resume()
     await once(socket, 'end')
     socket.destroy()
-    return answer
+    return response
   })()
   return Promise.race([sent, failed])
 }
@@ -99,32 +102,32 @@ describe('an oversized body gets its 413 with a lingering close', () => {
   test.each(places)('Content-Length, by a client that sends the whole body first (%i)', async (at) => {
     const [, url, headers] = readers()[at]!
     const body = slices(6 * MiB)
-    const answer = await sendAllThenRead(url, head(url, { ...headers, 'content-length': String(6 * MiB) }), body)
-    expect(answer).toMatch(/^HTTP\/1\.1 413 /)
-    expect(answer.toLowerCase()).toContain('connection: close')
-    expect(answer).toMatch(/payload_too_large|PAYLOAD_TOO_LARGE|larger than|larger|<html/)
+    const response = await sendAllThenRead(url, head(url, { ...headers, 'content-length': String(6 * MiB) }), body)
+    expect(response).toMatch(/^HTTP\/1\.1 413 /)
+    expect(response.toLowerCase()).toContain('connection: close')
+    expect(response).toMatch(/payload_too_large|PAYLOAD_TOO_LARGE|larger than|larger|<html/)
   })
 
   test.each(places)('chunked, by a client that sends the whole body first (%i)', async (at) => {
     const [, url, headers] = readers()[at]!
-    const answer = await sendAllThenRead(
+    const response = await sendAllThenRead(
       url,
       head(url, { ...headers, 'transfer-encoding': 'chunked' }),
       chunked(6 * MiB),
     )
-    expect(answer).toMatch(/^HTTP\/1\.1 413 /)
-    expect(answer.toLowerCase()).toContain('connection: close')
+    expect(response).toMatch(/^HTTP\/1\.1 413 /)
+    expect(response.toLowerCase()).toContain('connection: close')
   })
 
   test('fetch reads the response', async () => {
     for (const [, url, headers] of readers()) {
-      const answer = await fetch(url, { method: 'POST', headers, body: 'x'.repeat(3 * MiB) })
-      expect([url, answer.status]).toEqual([url, 413])
-      await answer.text()
+      const response = await fetch(url, { method: 'POST', headers, body: 'x'.repeat(3 * MiB) })
+      expect([url, response.status]).toEqual([url, 413])
+      await response.text()
     }
   })
 
-  test('an endless body is cut off', async () => {
+  test('the connection is closed while a client keeps sending an oversized body', async () => {
     const [, url, headers] = readers()[0]!
     const socket = connect(Number(new URL(url).port), '127.0.0.1')
     socket.on('error', () => undefined).resume()
@@ -140,7 +143,7 @@ describe('an oversized body gets its 413 with a lingering close', () => {
     expect(sent).toBeLessThan(100 * MiB)
   })
 
-  test('an earlier error has a lingering close too: 401 to a client with Connection: close', async () => {
+  test('an error before the body is read also has a lingering close: 401 to a client with Connection: close', async () => {
     const [, url] = readers()[0]!
     const headers = { 'content-type': 'application/json', connection: 'close', 'content-length': String(6 * MiB) }
     expect(await sendAllThenRead(url, head(url, headers), slices(6 * MiB))).toMatch(/^HTTP\/1\.1 401 /)
@@ -159,8 +162,8 @@ describe('Expect: 100-continue', () => {
       continued = true
     })
     sent.flushHeaders()
-    const [answer] = await once(sent, 'response')
-    expect([answer.statusCode, continued, answer.headers.connection]).toEqual([413, false, 'close'])
+    const [response] = await once(sent, 'response')
+    expect([response.statusCode, continued, response.headers.connection]).toEqual([413, false, 'close'])
     sent.destroy()
   })
 
@@ -170,17 +173,17 @@ describe('Expect: 100-continue', () => {
     const sent = ask(url, { ...headers, 'content-length': body.length })
     sent.on('continue', () => sent.end(body))
     sent.flushHeaders()
-    const [answer] = await once(sent, 'response')
-    answer.resume()
-    expect(answer.statusCode).toBe(201)
+    const [response] = await once(sent, 'response')
+    response.resume()
+    expect(response.statusCode).toBe(201)
   })
 
   test('a request without a credential is refused before its body', async () => {
     const [, url] = readers()[0]!
     const sent = ask(url, { 'content-type': 'application/json', 'content-length': 10 })
     sent.flushHeaders()
-    const [answer] = await once(sent, 'response')
-    expect(answer.statusCode).toBe(401)
+    const [response] = await once(sent, 'response')
+    expect(response.statusCode).toBe(401)
     sent.destroy()
   })
 })
@@ -191,39 +194,43 @@ describe('Content-Encoding', () => {
     async (at) => {
       const [, url, headers] = readers()[at]!
       for (const encoding of ['gzip', 'br', 'x', 'identity, gzip', 'GZIP']) {
-        const answer = await fetch(url, {
+        const response = await fetch(url, {
           method: 'POST',
           headers: { ...headers, 'content-encoding': encoding },
           body: '{}',
         })
-        expect([encoding, answer.status, answer.headers.get('accept-encoding')]).toEqual([encoding, 415, 'identity'])
-        await answer.text()
+        expect([encoding, response.status, response.headers.get('accept-encoding')]).toEqual([
+          encoding,
+          415,
+          'identity',
+        ])
+        await response.text()
       }
       for (const encoding of ['identity', 'Identity']) {
-        const answer = await fetch(url, {
+        const response = await fetch(url, {
           method: 'POST',
           headers: { ...headers, 'content-encoding': encoding },
           body: '{}',
         })
-        expect(answer.status).not.toBe(415)
-        await answer.text()
+        expect(response.status).not.toBe(415)
+        await response.text()
       }
     },
   )
 
   test('a request without a body may have the header', async () => {
-    const answer = await tenant.owner.get(tenant.A, { 'content-encoding': 'gzip' })
-    expect(answer.status).toBe(200)
+    const response = await tenant.owner.get(tenant.A, { 'content-encoding': 'gzip' })
+    expect(response.status).toBe(200)
   })
 })
 
 test('a form of another type is 415 at the setup page', async () => {
   for (const type of ['text/plain', 'multipart/form-data; boundary=x', 'application/json']) {
-    const answer = await fetch(`${app.baseUrl}/setup`, {
+    const response = await fetch(`${app.baseUrl}/setup`, {
       method: 'POST',
       headers: { 'content-type': type },
       body: 'token=x',
     })
-    expect([type, answer.status]).toEqual([type, 415])
+    expect([type, response.status]).toEqual([type, 415])
   }
 })

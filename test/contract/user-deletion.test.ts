@@ -72,7 +72,7 @@ test('a deleted user is purged after 24 hours and not earlier: names, data, veri
   await purge()
   expect(await rowOf(id)).toMatchObject({ status: 'pending_deletion', username: secret })
   expect((await mine.owner.delete(`${users}/${id}`)).status).toBe(202)
-  // The username is available to other users while the deletion is pending.
+  // Another user can have the username while the deletion is pending.
   const heir = await createUser({ username: secret })
 
   app.clock.advance(1000)
@@ -224,7 +224,7 @@ describe('erasure (docs/contract.md#erasure)', () => {
     app.clock.advance(DAY)
     await purge()
   }
-  /** Inserts many events, as an automated client would cause. */
+  /** Inserts events of a user with personal values. */
   const seedEvents = (userId: string, count: number, changes: object) =>
     app.gatehouse.database.pool.query(
       `INSERT INTO events (id, type, created_at, account_id, issuer_id, user_id, auth_type, actor, target, context, changes)
@@ -293,7 +293,7 @@ describe('erasure (docs/contract.md#erasure)', () => {
     expectStatus(await mine.owner.delete(`${users}/${id}`), 202)
     app.clock.advance(DAY)
     const left = async () => (await stored(`changes::text LIKE '%zq7kanari%' AND user_id = $1`, id)).length
-    /** Stops the process after the given number of checks of the signal. */
+    /** Runs the purge with a stop signal that is aborted after the given number of checks. */
     const purgeUntil = (count: number) => {
       let looks = 0
       const stop = {
@@ -395,18 +395,18 @@ describe('erasure (docs/contract.md#erasure)', () => {
     const [id, other] = [await createUser(), await createUser()]
     const content = `Ask ${name(id)} or ${name(other)}, then ${name(id)}.`
     const note = { subject_type: 'issuer', subject_id: mine.issuerId, content }
-    const made = expectStatus(await mine.owner.post(`${mine.A}/notes`, note), 201).data
+    const created = expectStatus(await mine.owner.post(`${mine.A}/notes`, note), 201).data
     await erase(id)
-    const after = expectStatus(await mine.owner.get(`${mine.A}/notes/${made.id}`), 200).data
+    const after = expectStatus(await mine.owner.get(`${mine.A}/notes/${created.id}`), 200).data
     const anonymous = `@[deleted user](${id})`
     expect(after.content).toBe(`Ask ${anonymous} or ${name(other)}, then ${anonymous}.`)
     expect(after.mentions).toMatchObject([
       { user_id: id, display_name: 'deleted user' },
       { user_id: other, display_name: `Ada ${other}` },
     ])
-    expect(after.updated_at).toBeGreaterThan(made.updated_at)
+    expect(after.updated_at).toBeGreaterThan(created.updated_at)
     const mentioned = expectStatus(await mine.owner.get(`${mine.A}/notes?mentions_user_id=${id}`), 200).data
-    expect(mentioned.map((row: AnyJson) => row.id)).toEqual([made.id])
+    expect(mentioned.map((row: AnyJson) => row.id)).toEqual([created.id])
   })
 
   test('a revoked token stays readable for its 31 days, without the texts of its owner', async () => {
@@ -417,10 +417,10 @@ describe('erasure (docs/contract.md#erasure)', () => {
       tags: ['home'],
       restrictions: { ip_allowlist: ['192.0.2.1'] },
     }
-    const { token_plain: _, ...made } = expectStatus(await mine.owner.post(`${users}/${id}/tokens`, body), 201).data
+    const { token_plain: _, ...created } = expectStatus(await mine.owner.post(`${users}/${id}/tokens`, body), 201).data
     await erase(id)
-    const { data } = expectStatus(await mine.owner.get(`${mine.A}/tokens/${made.id}`), 200)
-    expect(data).toMatchObject({ id: made.id, user_id: id, status: 'revoked', name: '', tags: [], restrictions: {} })
+    const { data } = expectStatus(await mine.owner.get(`${mine.A}/tokens/${created.id}`), 200)
+    expect(data).toMatchObject({ id: created.id, user_id: id, status: 'revoked', name: '', tags: [], restrictions: {} })
   })
 
   test('the removal of an invitation that was not accepted erases its address in events', async () => {
@@ -439,7 +439,7 @@ describe('erasure (docs/contract.md#erasure)', () => {
       (await stored(`target->>'id' = $1`, invitation.id)).map(({ data }) => data.email)
     expect(await emails(open)).toEqual([null])
     expect(await emails(taken)).toEqual(['taken@example.com', 'taken@example.com'])
-    // Its row is gone, and the purge of the member still finds its events.
+    // The row of the accepted invitation no longer exists, but the purge of the member still erases its events.
     await erase(member.id)
     expect(await emails(taken)).toEqual([null, null])
   })
@@ -492,19 +492,19 @@ test('the purge of users and of enrollments are periodic jobs', () => {
 
 test('users are listed newest first without gaps or duplicates, also by status and search', async () => {
   const word = uniqueName('page').replaceAll('-', '')
-  const made: string[] = []
+  const created: string[] = []
   for (let n = 0; n < 5; n++)
-    made.unshift(await createUser({ profile: { name: `${word} ${n}`, email: `${word}@example.com` } }))
-  expectStatus(await mine.owner.patch(`${users}/${made[2]}`, { status: 'blocked' }), 200)
+    created.unshift(await createUser({ profile: { name: `${word} ${n}`, email: `${word}@example.com` } }))
+  expectStatus(await mine.owner.patch(`${users}/${created[2]}`, { status: 'blocked' }), 200)
   const all: string[] = []
   for (let cursor = ''; cursor !== null; ) {
-    const answer = await mine.owner.get(`${users}?limit=2${cursor && `&cursor=${cursor}`}`)
-    all.push(...idsOf(answer))
-    cursor = answer.body.next_cursor
+    const response = await mine.owner.get(`${users}?limit=2${cursor && `&cursor=${cursor}`}`)
+    all.push(...idsOf(response))
+    cursor = response.body.next_cursor
   }
-  expect(all.slice(0, 5)).toEqual(made)
+  expect(all.slice(0, 5)).toEqual(created)
   expect(new Set(all).size).toBe(all.length)
-  expect(idsOf(await mine.owner.get(`${users}?status=blocked`))).toEqual([made[2]])
+  expect(idsOf(await mine.owner.get(`${users}?status=blocked`))).toEqual([created[2]])
 
   const ask = `query ($a: ID!, $i: ID!, $s: String, $c: String, $t: UserStatus) {
     users(accountId: $a, issuerId: $i, search: $s, cursor: $c, status: $t, limit: 2) { data { id } nextCursor } }`
@@ -514,11 +514,11 @@ test('users are listed newest first without gaps or duplicates, also by status a
     found.push(...body.data.users.data.map(({ id }: AnyJson) => id))
     c = body.data.users.nextCursor
   }
-  // Each user occurs once, although name and email both match the prefix.
-  expect(found).toEqual(made)
+  // A user whose name and email both match the prefix occurs once.
+  expect(found).toEqual(created)
   const blocked = { a: mine.accountId, i: mine.issuerId, s: word, t: 'blocked' }
   const { body } = await mine.owner.graphql(ask, blocked)
-  expect(body.data.users.data).toEqual([{ id: made[2] }])
+  expect(body.data.users.data).toEqual([{ id: created[2] }])
 })
 
 test('a page of users is one index scan, regardless of other issuers', async () => {
@@ -548,7 +548,7 @@ test('a page of users is one index scan, regardless of other issuers', async () 
   }
 })
 
-/** Returns the statements on users that a function sends, with their values. */
+/** Returns the statements with their values that a function sends to read users. */
 async function statementsDuring(work: () => Promise<unknown>): Promise<[string, unknown[]][]> {
   const { pool } = app.gatehouse.database
   const sent: [string, unknown[]][] = []

@@ -21,8 +21,8 @@ beforeAll(async () => {
 })
 afterAll(() => app.close())
 
-const errorFieldsOf = (answer: { body: AnyJson }): string[] =>
-  (answer.body.details ?? []).map(({ field }: AnyJson) => field)
+const errorFieldsOf = (response: { body: AnyJson }): string[] =>
+  (response.body.details ?? []).map(({ field }: AnyJson) => field)
 const create = async (more: object = {}) =>
   expectStatus(await fixture.owner.post(users, { username_type: 'unique', username: uniqueName('user'), ...more }), 201)
     .data
@@ -67,12 +67,12 @@ describe('usernames', () => {
     ['unique', 'x'.repeat(129), false],
   ]
   test.each(table)('%s %j: %s', async (username_type, username, good) => {
-    const answer = await fixture.owner.post(users, { username_type, username })
-    expect({ status: answer.status, fields: good ? [] : errorFieldsOf(answer) }).toEqual({
+    const response = await fixture.owner.post(users, { username_type, username })
+    expect({ status: response.status, fields: good ? [] : errorFieldsOf(response) }).toEqual({
       status: good ? 201 : 400,
       fields: good ? [] : ['username'],
     })
-    if (good) expect(answer.body.data).toMatchObject({ username_type, username })
+    if (good) expect(response.body.data).toMatchObject({ username_type, username })
   })
 
   test('a username that is taken is 409 in any spelling', async () => {
@@ -83,8 +83,8 @@ describe('usernames', () => {
       ['unique', 'taken@example.com'],
       ['unique', 'ｔａｋｅｎ@example.com'],
     ]) {
-      const answer = await fixture.owner.post(users, { username_type, username })
-      expect({ username, status: answer.status, error: answer.body.error }).toEqual({
+      const response = await fixture.owner.post(users, { username_type, username })
+      expect({ username, status: response.status, error: response.body.error }).toEqual({
         username,
         status: 409,
         error: 'conflict',
@@ -106,17 +106,17 @@ describe('usernames', () => {
 
   test('20 parallel creations of one username create one user; the others are 409', async () => {
     const username = uniqueName('race')
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 20 }, () => fixture.owner.post(users, { username_type: 'unique', username })),
     )
-    expect(answers.map(({ status }) => status).sort()).toEqual([201, ...Array(19).fill(409)])
+    expect(responses.map(({ status }) => status).sort()).toEqual([201, ...Array(19).fill(409)])
   })
 
   test('parallel renames to one username leave one owner', async () => {
-    const made = await Promise.all(Array.from({ length: 6 }, () => create()))
+    const created = await Promise.all(Array.from({ length: 6 }, () => create()))
     const username = uniqueName('wanted')
-    const answers = await Promise.all(made.map(({ id }) => fixture.owner.patch(`${users}/${id}`, { username })))
-    expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array(5).fill(409)])
+    const responses = await Promise.all(created.map(({ id }) => fixture.owner.patch(`${users}/${id}`, { username })))
+    expect(responses.map(({ status }) => status).sort()).toEqual([200, ...Array(5).fill(409)])
   })
 
   test('a rename is validated against the username type, old or new', async () => {
@@ -129,25 +129,25 @@ describe('usernames', () => {
         200,
       ).data.username,
     ).toBe('renamed@example.com')
-    // The old username is available again.
+    // After a rename, another user can have the old username.
     const before = await create()
     expectStatus(await fixture.owner.patch(`${users}/${before.id}`, { username: uniqueName('new') }), 200)
     expectStatus(await fixture.owner.post(users, { username_type: 'unique', username: before.username }), 201)
   })
 
   test('lists show sha256: and a hash, equal for each spelling and different per issuer; GET shows the plain username', async () => {
-    const made = expectStatus(
+    const user = expectStatus(
       await fixture.owner.post(users, { username_type: 'email', username: 'Hashed@Example.com' }),
       201,
     ).data
     const hash = async () =>
-      expectStatus(await fixture.owner.get(`${users}?limit=100`), 200).data.find(({ id }: AnyJson) => id === made.id)
+      expectStatus(await fixture.owner.get(`${users}?limit=100`), 200).data.find(({ id }: AnyJson) => id === user.id)
         .username
     const first = await hash()
     expect(first).toMatch(/^sha256:[0-9a-f]{64}$/)
     expect((await fixture.owner.get(`${users}?limit=100`)).text).not.toMatch(/hashed@example/i)
-    expect((await fixture.owner.get(`${users}/${made.id}`)).body.data.username).toBe('Hashed@Example.com')
-    expectStatus(await fixture.owner.patch(`${users}/${made.id}`, { username: 'HASHED@example.com' }), 200)
+    expect((await fixture.owner.get(`${users}/${user.id}`)).body.data.username).toBe('Hashed@Example.com')
+    expectStatus(await fixture.owner.patch(`${users}/${user.id}`, { username: 'HASHED@example.com' }), 200)
     expect(await hash()).toBe(first)
     const other = expectStatus(await fixture.owner.post(`${fixture.A}/issuers`, { name: 'Other' }), 201).data.id
     expectStatus(
@@ -262,10 +262,10 @@ describe('states', () => {
   })
 
   test('requires_approval starts in pending_approval, which no PATCH can change', async () => {
-    const made = await create({ requires_approval: true, signup_reason: 'please' })
-    expect(made.status).toBe('pending_approval')
-    const answer = await fixture.owner.patch(`${users}/${made.id}`, { status: 'active' })
-    expect({ status: answer.status, fields: errorFieldsOf(answer) }).toEqual({ status: 400, fields: ['status'] })
+    const user = await create({ requires_approval: true, signup_reason: 'please' })
+    expect(user.status).toBe('pending_approval')
+    const response = await fixture.owner.patch(`${users}/${user.id}`, { status: 'active' })
+    expect({ status: response.status, fields: errorFieldsOf(response) }).toEqual({ status: 400, fields: ['status'] })
     expect(
       (
         await fixture.owner.post(users, {
@@ -279,8 +279,8 @@ describe('states', () => {
   })
 
   test('DELETE is 202; then GET and PATCH are 404, a repeated DELETE is 202, and the username is available', async () => {
-    const made = await create()
-    const path = `${users}/${made.id}`
+    const user = await create()
+    const path = `${users}/${user.id}`
     expect((await fixture.owner.delete(path)).status).toBe(202)
     expect([
       (await fixture.owner.get(path)).status,
@@ -293,8 +293,8 @@ describe('states', () => {
     expect((await fixture.owner.delete(path)).status).toBe(202)
     expect(
       expectStatus(await fixture.owner.get(`${users}?limit=100`), 200).data.map(({ id }: AnyJson) => id),
-    ).not.toContain(made.id)
-    expectStatus(await fixture.owner.post(users, { username_type: 'unique', username: made.username }), 201)
+    ).not.toContain(user.id)
+    expectStatus(await fixture.owner.post(users, { username_type: 'unique', username: user.username }), 201)
     expect((await fixture.owner.delete(`${users}/usr_${'0'.repeat(26)}`)).status).toBe(404)
   })
 
@@ -319,7 +319,7 @@ test('a caller cannot grant a user platform scopes that it lacks', async () => {
     scopes: ['issuers.users:delete'],
   })
   expect({ status: refused.status, error: refused.body.error }).toEqual({ status: 403, error: 'insufficient_scope' })
-  const made = expectStatus(
+  const user = expectStatus(
     await writer.post(users, {
       username_type: 'unique',
       username: uniqueName('u'),
@@ -327,9 +327,9 @@ test('a caller cannot grant a user platform scopes that it lacks', async () => {
     }),
     201,
   ).data
-  expect((await writer.patch(`${users}/${made.id}`, { scopes: ['svc:all'] })).status).toBe(403)
-  expectStatus(await fixture.owner.patch(`${users}/${made.id}`, { scopes: ['svc:all'] }), 200)
-  expectStatus(await writer.patch(`${users}/${made.id}`, { scopes: ['svc:all', 'x'] }), 200)
+  expect((await writer.patch(`${users}/${user.id}`, { scopes: ['svc:all'] })).status).toBe(403)
+  expectStatus(await fixture.owner.patch(`${users}/${user.id}`, { scopes: ['svc:all'] }), 200)
+  expectStatus(await writer.patch(`${users}/${user.id}`, { scopes: ['svc:all', 'x'] }), 200)
 })
 
 test('GraphQL search matches prefixes of username, name and email, and has no wildcards', async () => {
@@ -366,7 +366,7 @@ describe('verifiers', () => {
   })
 
   test('a password is hashed and never returned', async () => {
-    const made = expectStatus(
+    const created = expectStatus(
       await fixture.owner.post(user.path, {
         type: 'password',
         name: 'Main',
@@ -377,7 +377,7 @@ describe('verifiers', () => {
       }),
       201,
     )
-    expect(made.data).toEqual({
+    expect(created.data).toEqual({
       id: expect.stringMatching(/^vrf_/),
       user_id: user.id,
       type: 'password',
@@ -393,13 +393,13 @@ describe('verifiers', () => {
     })
     for (const { text } of [
       await fixture.owner.get(user.path),
-      await fixture.owner.get(`${user.path}/${made.data.id}`),
+      await fixture.owner.get(`${user.path}/${created.data.id}`),
     ])
       expect(text).not.toMatch(/argon|hash|correct horse/)
     const [row] = await app.gatehouse.database.query<{ hash: string }>(
       'verifier-hash',
       'SELECT hash FROM verifiers WHERE id = $1',
-      [made.data.id],
+      [created.data.id],
     )
     expect(row!.hash).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
   })
@@ -407,12 +407,12 @@ describe('verifiers', () => {
   test('a second password is 409, also under 8 parallel requests', async () => {
     expect((await fixture.owner.post(user.path, { type: 'password', name: null, password: PASSWORD })).status).toBe(409)
     const { id } = await create()
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 8 }, () =>
         fixture.owner.post(`${users}/${id}/verifiers`, { type: 'password', name: null, password: PASSWORD }),
       ),
     )
-    expect(answers.map(({ status }) => status).sort()).toEqual([201, ...Array(7).fill(409)])
+    expect(responses.map(({ status }) => status).sort()).toEqual([201, ...Array(7).fill(409)])
   })
 
   test('a temporary password is valid for at most 7 days, and several may exist', async () => {
@@ -420,8 +420,8 @@ describe('verifiers', () => {
     expect(data).toMatchObject({ type: 'temporary_password', must_change: true, created_by: 'desk' })
     expectStatus(await fixture.owner.post(user.path, temporary({ expires_at: app.clock.now() + 7 * DAY - 1000 })), 201)
     for (const expires_at of [app.clock.now() + 7 * DAY + 60_000, app.clock.now() - 1, 0, -1, 1.5, '1', null]) {
-      const answer = await fixture.owner.post(user.path, temporary({ expires_at }))
-      expect({ expires_at, status: answer.status, fields: errorFieldsOf(answer) }).toEqual({
+      const response = await fixture.owner.post(user.path, temporary({ expires_at }))
+      expect({ expires_at, status: response.status, fields: errorFieldsOf(response) }).toEqual({
         expires_at,
         status: 400,
         fields: ['expires_at'],
@@ -441,16 +441,16 @@ describe('verifiers', () => {
     expect({ status: without.status, fields: errorFieldsOf(without) }).toEqual({ status: 400, fields: ['name'] })
     expectStatus(await fixture.owner.post(path, { type: 'password', name: null, password: PASSWORD }), 201)
     for (const name of [undefined, null, '']) {
-      const answer = await fixture.owner.post(path, { ...temporary(), name })
-      expect({ name, status: answer.status, fields: errorFieldsOf(answer) }).toEqual({
+      const response = await fixture.owner.post(path, { ...temporary(), name })
+      expect({ name, status: response.status, fields: errorFieldsOf(response) }).toEqual({
         name,
         status: 400,
         fields: ['name'],
       })
     }
-    const { id: made } = expectStatus(await fixture.owner.post(path, temporary()), 201).data
-    expect(errorFieldsOf(await fixture.owner.patch(`${path}/${made}`, { name: null }))).toEqual(['name'])
-    expectStatus(await fixture.owner.patch(`${path}/${made}`, { name: 'Desk' }), 200)
+    const { id: user } = expectStatus(await fixture.owner.post(path, temporary()), 201).data
+    expect(errorFieldsOf(await fixture.owner.patch(`${path}/${user}`, { name: null }))).toEqual(['name'])
+    expectStatus(await fixture.owner.patch(`${path}/${user}`, { name: 'Desk' }), 200)
   })
 
   test.each([
@@ -462,10 +462,10 @@ describe('verifiers', () => {
     ['my-augusta-secret', 'password_contains_user_info'],
   ])('%j is refused as %s', async (password, code) => {
     const { id } = await create({ profile: { given_name: 'Augusta' } })
-    const answer = await fixture.owner.post(`${users}/${id}/verifiers`, { type: 'password', name: null, password })
-    expect(answer.status).toBe(400)
-    expect(answer.body.details).toEqual([{ field: 'password', code, message: expect.any(String) }])
-    expect(answer.text).not.toContain(password)
+    const response = await fixture.owner.post(`${users}/${id}/verifiers`, { type: 'password', name: null, password })
+    expect(response.status).toBe(400)
+    expect(response.body.details).toEqual([{ field: 'password', code, message: expect.any(String) }])
+    expect(response.text).not.toContain(password)
   })
 
   test('the password policy of the issuer applies, and spaces and Unicode are allowed', async () => {
@@ -500,11 +500,11 @@ describe('verifiers', () => {
       'password_needs_uppercase',
       'password_too_short',
     ])
-    const made = expectStatus(
+    const user = expectStatus(
       await fixture.owner.post(path, { type: 'password', name: null, password: 'Grün 9 Bäume!' }),
       201,
     ).data
-    const change = (password: string) => fixture.owner.patch(`${path}/${made.id}`, { password })
+    const change = (password: string) => fixture.owner.patch(`${path}/${user.id}`, { password })
     expect((await change('Grün 9 Bäume!')).body.details[0].code).toBe('password_used_before')
     expectStatus(await change('Grün 9 Bäume!!'), 200)
     expect((await change('Grün 9 Bäume!')).body.details[0].code).toBe('password_used_before')
@@ -512,9 +512,9 @@ describe('verifiers', () => {
     expectStatus(await change('Grün 9 Bäume!'), 200)
   })
 
-  test('PATCH and DELETE, and their 404 responses', async () => {
-    const made = expectStatus(await fixture.owner.post(user.path, temporary()), 201).data
-    const path = `${user.path}/${made.id}`
+  test('PATCH and DELETE of a verifier; after the deletion, and below another user, a verifier is 404', async () => {
+    const created = expectStatus(await fixture.owner.post(user.path, temporary()), 201).data
+    const path = `${user.path}/${created.id}`
     expect(
       expectStatus(await fixture.owner.patch(path, { name: 'N', description: null, metadata: { b: 1 } }), 200).data,
     ).toMatchObject({ name: 'N', description: null, metadata: { b: 1 } })
@@ -538,8 +538,8 @@ describe('verifiers', () => {
 
   test('unknown types are 400', async () => {
     for (const type of ['passkey', 'x', 'magic_link', 'oauth', '', null, 1]) {
-      const answer = await fixture.owner.post(user.path, { type, name: null, password: PASSWORD })
-      expect({ type, status: answer.status }).toEqual({ type, status: 400 })
+      const response = await fixture.owner.post(user.path, { type, name: null, password: PASSWORD })
+      expect({ type, status: response.status }).toEqual({ type, status: 400 })
     }
   })
 })

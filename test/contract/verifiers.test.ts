@@ -28,7 +28,7 @@ afterAll(async () => {
   await dns.close()
 })
 
-/** Creates a user of an issuer and returns the path of its verifiers. */
+/** Creates a user. Returns its id, its username, the path of its verifiers and the owner of the tenant. */
 async function createUser({ owner, I }: Tenant = mine) {
   const body = { username_type: 'unique', username: uniqueName('user'), profile: { name: 'Ada Byron' } }
   const { data } = expectStatus(await owner.post(`${I}/users`, body), 201)
@@ -42,7 +42,7 @@ const passkeyBody = (more: object = {}) => ({
   ...more,
 })
 
-/** The GraphQL fields of a passkey. */
+/** Returns the details of a passkey, which only GraphQL shows, with the field names of REST. */
 async function secretFactsOf(userId: string, verifierId: string): Promise<AnyJson> {
   const ask = `query ($a: ID!, $i: ID!, $u: ID!, $v: ID!) {
     verifier(accountId: $a, issuerId: $i, userId: $u, verifierId: $v) { passkey {
@@ -66,31 +66,31 @@ describe.each(kinds)('%s', (type, body) => {
   test('is created (201), listed, read, updated and deleted; no secret is returned', async () => {
     const { path, owner, id: userId } = await createUser()
     const heard = await eventsRecordedFromNow(app, mine.accountId)
-    const answer = await owner.post(path, body())
-    expect(answer.status).toBe(201)
-    const made = answer.body.data
-    expect(made).toMatchObject({ id: expect.stringMatching(/^vrf_/), user_id: userId, type, last_used_at: null })
-    expect(answer.headers.get('etag')).toBe(`"${made.updated_at}"`)
+    const response = await owner.post(path, body())
+    expect(response.status).toBe(201)
+    const created = response.body.data
+    expect(created).toMatchObject({ id: expect.stringMatching(/^vrf_/), user_id: userId, type, last_used_at: null })
+    expect(response.headers.get('etag')).toBe(`"${created.updated_at}"`)
 
-    const at = `${path}/${made.id}`
+    const at = `${path}/${created.id}`
     const changed = await owner.patch(at, { name: 'New', description: 'D', metadata: { a: 1 } })
     expect(changed.status).toBe(200)
-    expect(changed.body.data).toMatchObject({ id: made.id, type, name: 'New', description: 'D', metadata: { a: 1 } })
+    expect(changed.body.data).toMatchObject({ id: created.id, type, name: 'New', description: 'D', metadata: { a: 1 } })
     const list = await owner.get(path)
-    expect(list.body).toMatchObject({ data: [{ id: made.id, type, name: 'New' }], next_cursor: null })
+    expect(list.body).toMatchObject({ data: [{ id: created.id, type, name: 'New' }], next_cursor: null })
     const one = await owner.get(at)
-    expect(one.body.data).toMatchObject({ id: made.id, created_at: made.created_at })
+    expect(one.body.data).toMatchObject({ id: created.id, created_at: created.created_at })
 
-    const row = await app.gatehouse.database.prisma.verifier.findUnique({ where: { id: made.id } })
+    const row = await app.gatehouse.database.prisma.verifier.findUnique({ where: { id: created.id } })
     const secrets = [row?.hash, row?.encryptedSecret, ...(row?.codeHashes ?? []), (row?.data as AnyJson)?.public_key]
     const shown = [changed, list, one].map(({ text }) => text).join('\n')
     const recorded = JSON.stringify(await heard())
     for (const secret of secrets.filter(Boolean)) {
       expect(shown).not.toContain(secret)
-      expect(answer.text).not.toContain(secret)
+      expect(response.text).not.toContain(secret)
       expect(recorded).not.toContain(secret)
     }
-    for (const code of made.codes_plain ?? []) expect(shown + recorded + inspect(row)).not.toContain(code)
+    for (const code of created.codes_plain ?? []) expect(shown + recorded + inspect(row)).not.toContain(code)
     expect(shown + recorded).not.toMatch(
       /"(hash|encrypted|encrypted_secret|secret|code_hashes|codes_plain|public_key)":/,
     )
@@ -102,9 +102,9 @@ describe.each(kinds)('%s', (type, body) => {
     expect(
       (await heard('user.verifier')).map(({ type: event, target, data }) => [event, target.id, data.type]),
     ).toEqual([
-      ['user.verifier.created', made.id, type],
-      ['user.verifier.updated', made.id, type],
-      ['user.verifier.deleted', made.id, type],
+      ['user.verifier.created', created.id, type],
+      ['user.verifier.updated', created.id, type],
+      ['user.verifier.deleted', created.id, type],
     ])
   })
 
@@ -117,8 +117,8 @@ describe.each(kinds)('%s', (type, body) => {
       [foreign.owner, `${foreign.path}/${id}`],
       [foreign.owner, `${one.path}/${id}`],
     ] as const) {
-      for (const answer of [await api.get(at), await api.patch(at, { name: 'x' }), await api.delete(at)]) {
-        expect(answer.status).toBe(404)
+      for (const response of [await api.get(at), await api.patch(at, { name: 'x' }), await api.delete(at)]) {
+        expect(response.status).toBe(404)
       }
       if (api === one.owner) {
         expect({ ...(await api.get(at)).body, request_id: '' }).toEqual({ ...missing.body, request_id: '' })
@@ -130,9 +130,9 @@ describe.each(kinds)('%s', (type, body) => {
 
   test('an unknown field, and null or a missing value in a required field, are 400', async () => {
     const { path, owner } = await createUser()
-    const answer = await owner.post(path, { ...body(), color: 'red' })
-    expect(answer.status).toBe(400)
-    expect(answer.body.details).toMatchObject([{ field: 'color', code: 'unknown_field' }])
+    const response = await owner.post(path, { ...body(), color: 'red' })
+    expect(response.status).toBe(400)
+    expect(response.body.details).toMatchObject([{ field: 'color', code: 'unknown_field' }])
     const stray = await owner.post(path, { ...body(), enrollment_id: 'x' })
     expect(stray.status).toBe(400)
     const issuer = await owner.post(path, { ...body(), issuer_name: 'Acme' })
@@ -151,9 +151,9 @@ describe.each(kinds)('%s', (type, body) => {
 test('a type that cannot be created is 400', async () => {
   const { path, owner } = await createUser()
   for (const type of ['totp', 'magic_link', 'oauth', 'carrier_pigeon', '', 5, null]) {
-    const answer = await owner.post(path, { type, name: null })
-    expect([type, answer.status]).toEqual([type, 400])
-    expect(answer.body.details[0].field).toBe('type')
+    const response = await owner.post(path, { type, name: null })
+    expect([type, response.status]).toEqual([type, 400])
+    expect(response.body.details[0].field).toBe('type')
   }
   expect((await owner.post(path, { name: null })).body.details[0]).toMatchObject({ field: 'type', code: 'required' })
 })
@@ -162,9 +162,9 @@ test('PATCH refuses changes of immutable fields: 400 with the field', async () =
   const { path, owner } = await createUser()
   const refused = async (make: object, change: object) => {
     const { id } = expectStatus(await owner.post(path, make), 201).data
-    const answer = await owner.patch(`${path}/${id}`, change)
-    expect(answer.status).toBe(400)
-    return answer.body.details.map(({ field, code }: { field: string; code: string }) => `${field} ${code}`)
+    const response = await owner.patch(`${path}/${id}`, change)
+    expect(response.status).toBe(400)
+    return response.body.details.map(({ field, code }: { field: string; code: string }) => `${field} ${code}`)
   }
   expect(await refused(passkeyBody(), { password: PASSWORD, expires_at: 5 })).toEqual([
     'expires_at not_allowed',
@@ -179,8 +179,8 @@ test('PATCH refuses changes of immutable fields: 400 with the field', async () =
 test('a second password is 409, also under 20 parallel POSTs; a temporary one is valid for at most 7 days', async () => {
   const { path, owner } = await createUser()
   const body = { type: 'password', name: null, password: PASSWORD }
-  const answers = await Promise.all(Array.from({ length: 20 }, () => owner.post(path, body)))
-  expect(answers.map(({ status }) => status).sort()).toEqual([201, ...Array(19).fill(409)])
+  const responses = await Promise.all(Array.from({ length: 20 }, () => owner.post(path, body)))
+  expect(responses.map(({ status }) => status).sort()).toEqual([201, ...Array(19).fill(409)])
   const until = (expires_at: number) =>
     owner.post(path, { type: 'temporary_password', name: 'T', password: PASSWORD, expires_at })
   const now = app.clock.now()
@@ -219,7 +219,7 @@ describe('a passkey from a public key', () => {
     const { data } = expectStatus(await owner.post(path, body), 201)
     const { sign_count, ...shown } = facts
     const expected = { ...shown, aaguid: facts.aaguid.toLowerCase(), credential_id: body.credential_id }
-    // `/v1` shows metadata only (docs/contract.md#credentials); GraphQL shows the details of a passkey.
+    // GraphQL returns the details of a passkey; `/v1` does not (docs/contract.md#credentials).
     for (const shown of [data, (await owner.get(`${path}/${data.id}`)).body.data]) expect(shown.passkey).toBeUndefined()
     expect(await secretFactsOf(id, data.id)).toEqual(expected)
     const row = await app.gatehouse.database.prisma.verifier.findUniqueOrThrow({ where: { id: data.id } })
@@ -274,18 +274,18 @@ describe('a passkey from a public key', () => {
     ],
   ])('with %s is 400', async (_, more, field, code) => {
     const { path, owner } = await createUser()
-    const answer = await owner.post(path, passkeyBody(more()))
-    expect(answer.status).toBe(400)
-    expect(answer.body.details).toMatchObject([{ field, code }])
+    const response = await owner.post(path, passkeyBody(more()))
+    expect(response.status).toBe(400)
+    expect(response.body.details).toMatchObject([{ field, code }])
   })
 
   test('a credential id is unique within an issuer (409), also under 20 parallel POSTs by several users', async () => {
     const users = await Promise.all(Array.from({ length: 4 }, () => createUser()))
     const body = passkeyBody()
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 20 }, (_, n) => users[n % 4]!.owner.post(users[n % 4]!.path, body)),
     )
-    expect(answers.map(({ status }) => status).sort()).toEqual([201, ...Array(19).fill(409)])
+    expect(responses.map(({ status }) => status).sort()).toEqual([201, ...Array(19).fill(409)])
     const foreign = await createUser(theirs)
     expect((await foreign.owner.post(foreign.path, body)).status).toBe(201)
   })
@@ -294,9 +294,9 @@ describe('a passkey from a public key', () => {
 describe('a passkey from a browser response', () => {
   async function challenge(body?: object) {
     const user = await createUser()
-    const answer = await user.owner.post(`${user.path}/passkey-challenge`, body)
-    const { options, challenge_id } = expectStatus(answer, 201).data
-    return { ...user, answer, options, challenge_id, origin: app.idpUrl }
+    const response = await user.owner.post(`${user.path}/passkey-challenge`, body)
+    const { options, challenge_id } = expectStatus(response, 201).data
+    return { ...user, response, options, challenge_id, origin: app.idpUrl }
   }
   const register = ({ owner, path, challenge_id }: Awaited<ReturnType<typeof challenge>>, credential: object) =>
     owner.post(path, { type: 'passkey', name: 'Phone', credential, challenge_id })
@@ -319,12 +319,12 @@ describe('a passkey from a browser response', () => {
   })
 
   test('a valid response creates a passkey', async () => {
-    const asked = await challenge()
-    const credential = registrationResponse(asked, { flags: 0x5d, publicKey: coseKey('EdDSA') })
-    const answer = await register(asked, credential)
-    const { data } = expectStatus(answer, 201)
+    const ceremony = await challenge()
+    const credential = registrationResponse(ceremony, { flags: 0x5d, publicKey: coseKey('EdDSA') })
+    const response = await register(ceremony, credential)
+    const { data } = expectStatus(response, 201)
     expect(data).toMatchObject({ type: 'passkey', name: 'Phone' })
-    expect(await secretFactsOf(asked.id, data.id)).toEqual({
+    expect(await secretFactsOf(ceremony.id, data.id)).toEqual({
       credential_id: credential.id,
       algorithm: -8,
       transports: ['internal', 'hybrid'],
@@ -335,30 +335,36 @@ describe('a passkey from a browser response', () => {
     })
   })
 
-  test.each<[string, (asked: AnyJson) => object]>([
-    ['another type', (asked) => registrationResponse(asked, { type: 'webauthn.get' })],
-    ['another challenge', (asked) => registrationResponse(asked, { challenge: createCredentialId() })],
-    ['another origin', (asked) => registrationResponse(asked, { origin: 'https://evil.example' })],
-    ['another relying party', (asked) => registrationResponse(asked, { rpId: 'evil.example' })],
-    ['a user who was not verified', (asked) => registrationResponse(asked, { flags: 0x41 })],
-    ['a user who was not present', (asked) => registrationResponse(asked, { flags: 0x44 })],
-    ['no credential', (asked) => registrationResponse(asked, { flags: 0x05 })],
+  test.each<[string, (ceremony: AnyJson) => object]>([
+    ['another type', (ceremony) => registrationResponse(ceremony, { type: 'webauthn.get' })],
+    ['another challenge', (ceremony) => registrationResponse(ceremony, { challenge: createCredentialId() })],
+    ['another origin', (ceremony) => registrationResponse(ceremony, { origin: 'https://evil.example' })],
+    ['another relying party', (ceremony) => registrationResponse(ceremony, { rpId: 'evil.example' })],
+    ['a user who was not verified', (ceremony) => registrationResponse(ceremony, { flags: 0x41 })],
+    ['a user who was not present', (ceremony) => registrationResponse(ceremony, { flags: 0x44 })],
+    ['no credential', (ceremony) => registrationResponse(ceremony, { flags: 0x05 })],
     [
       'an invalid key',
-      (asked) => registrationResponse(asked, { publicKey: modifiedCoseKey(coseKey(), -3, new Uint8Array(32)) }),
+      (ceremony) => registrationResponse(ceremony, { publicKey: modifiedCoseKey(coseKey(), -3, new Uint8Array(32)) }),
     ],
-    ['an algorithm that was not offered', (asked) => registrationResponse(asked, { publicKey: coseKey('P-384') })],
-    ['an id that differs from the attested one', (asked) => ({ ...registrationResponse(asked), rawId: 'AAAA' })],
+    [
+      'an algorithm that was not offered',
+      (ceremony) => registrationResponse(ceremony, { publicKey: coseKey('P-384') }),
+    ],
+    ['an id that differs from the attested one', (ceremony) => ({ ...registrationResponse(ceremony), rawId: 'AAAA' })],
     ['an empty response', () => ({})],
-    ['a response that is not an object', (asked) => ({ ...registrationResponse(asked), response: 'x' })],
+    ['a response that is not an object', (ceremony) => ({ ...registrationResponse(ceremony), response: 'x' })],
     [
       'an attestation that is not CBOR',
-      (asked) => ({ ...registrationResponse(asked), response: { clientDataJSON: 'e30', attestationObject: 'AAAA' } }),
+      (ceremony) => ({
+        ...registrationResponse(ceremony),
+        response: { clientDataJSON: 'e30', attestationObject: 'AAAA' },
+      }),
     ],
     [
       'deeply nested CBOR',
-      (asked) => ({
-        ...registrationResponse(asked),
+      (ceremony) => ({
+        ...registrationResponse(ceremony),
         response: {
           clientDataJSON: 'e30',
           attestationObject: Buffer.alloc(200_000, 0x81).toString('base64url'),
@@ -366,22 +372,24 @@ describe('a passkey from a browser response', () => {
       }),
     ],
   ])('a response with %s is 400 and consumes the challenge', async (_, twisted) => {
-    const asked = await challenge()
-    const answer = await register(asked, twisted(asked))
-    expect(answer.status).toBe(400)
-    expect(answer.body.details).toMatchObject([{ field: 'credential', code: 'invalid_credential' }])
-    const again = await register(asked, registrationResponse(asked))
+    const ceremony = await challenge()
+    const response = await register(ceremony, twisted(ceremony))
+    expect(response.status).toBe(400)
+    expect(response.body.details).toMatchObject([{ field: 'credential', code: 'invalid_credential' }])
+    const again = await register(ceremony, registrationResponse(ceremony))
     expect(again.status).toBe(400)
     expect(again.body.details).toMatchObject([{ field: 'challenge_id', code: 'unknown_challenge' }])
   })
 
   test('of 20 parallel responses to one challenge one creates a passkey', async () => {
-    const asked = await challenge()
-    const answers = await Promise.all(Array.from({ length: 20 }, () => register(asked, registrationResponse(asked))))
-    expect(answers.map(({ status }) => status).sort()).toEqual([201, ...Array(19).fill(400)])
+    const ceremony = await challenge()
+    const responses = await Promise.all(
+      Array.from({ length: 20 }, () => register(ceremony, registrationResponse(ceremony))),
+    )
+    expect(responses.map(({ status }) => status).sort()).toEqual([201, ...Array(19).fill(400)])
   })
 
-  test('a challenge is valid for 5 minutes, for its user only', async () => {
+  test('a challenge is valid for 5 minutes and only for its user', async () => {
     const [late, other] = [await challenge(), await challenge()]
     expect((await register({ ...late, path: other.path }, registrationResponse(late))).status).toBe(400)
     app.clock.advance(300_000)
@@ -389,26 +397,26 @@ describe('a passkey from a browser response', () => {
   })
 
   test('the attestation statement is neither verified nor followed: its certificates are not read', async () => {
-    const asked = await challenge()
+    const ceremony = await challenge()
     const attStmt = new Map<string, unknown>([
       ['alg', -7],
       ['sig', new Uint8Array(70)],
       ['x5c', [new Uint8Array(300)]],
     ])
-    const answer = await register(asked, registrationResponse(asked, { fmt: 'packed', attStmt }))
-    expect(answer.status).toBe(201)
+    const response = await register(ceremony, registrationResponse(ceremony, { fmt: 'packed', attStmt }))
+    expect(response.status).toBe(201)
   })
 
   test('key fields beside a credential are 400', async () => {
-    const asked = await challenge()
+    const ceremony = await challenge()
     const body = {
       type: 'passkey',
-      credential: registrationResponse(asked),
-      challenge_id: asked.challenge_id,
+      credential: registrationResponse(ceremony),
+      challenge_id: ceremony.challenge_id,
       sign_count: 1,
     }
-    const answer = await asked.owner.post(asked.path, body)
-    expect(answer.body.details).toMatchObject([{ field: 'sign_count', code: 'contradiction' }])
+    const response = await ceremony.owner.post(ceremony.path, body)
+    expect(response.body.details).toMatchObject([{ field: 'sign_count', code: 'contradiction' }])
   })
 
   test('the relying party must be a host of the issuer', async () => {
@@ -422,13 +430,17 @@ describe('a passkey from a browser response', () => {
     expectStatus(await mine.owner.post(`${mine.A}/domains/${host}/verify`), 200)
     expect((await user.owner.post(path, { rp_id: host })).status).toBe(400)
     expectStatus(await mine.owner.post(`${mine.A}/domains/${host}/assign`, { issuer_id: mine.issuerId }), 200)
-    const asked = await challenge({ rp_id: host })
-    expect(asked.options.rp.id).toBe(host)
+    const ceremony = await challenge({ rp_id: host })
+    expect(ceremony.options.rp.id).toBe(host)
     const elsewhere = await challenge({ rp_id: host })
     expect((await register(elsewhere, registrationResponse(elsewhere))).status).toBe(400)
     expect(
-      (await register(asked, registrationResponse({ ...asked, origin: `http://${host}:${new URL(app.idpUrl).port}` })))
-        .status,
+      (
+        await register(
+          ceremony,
+          registrationResponse({ ...ceremony, origin: `http://${host}:${new URL(app.idpUrl).port}` }),
+        )
+      ).status,
     ).toBe(201)
   })
 

@@ -1,4 +1,4 @@
-/** Webhooks of a tenant, their receiver, and their deliveries. */
+/** A tenant with a webhook receiver, and helpers for webhooks and deliveries. */
 import type { Gatehouse } from '../../src/platform/context.js'
 import { sendDueDeliveries } from '../../src/resources/webhooks/delivery-worker.js'
 import { createTenant, expectStatus, type Tenant } from '../setup/actors.js'
@@ -22,7 +22,7 @@ export class WebhookFixture {
     return fixture
   }
 
-  /** Resets the state, except for the clock. */
+  /** Deletes all webhooks and deliveries, and resets the receiver. The clock keeps its time. */
   async reset(): Promise<void> {
     this.receiver.requests.length = 0
     this.receiver.respond = (res) => void res.writeHead(204).end()
@@ -36,7 +36,7 @@ export class WebhookFixture {
     await this.receiver.close()
   }
 
-  /** Records the given number of events that the webhooks subscribe to. */
+  /** Causes events of the type `user.created`, to which `createWebhook` subscribes by default. */
   async triggerEvents(count = 1): Promise<void> {
     const { owner, I } = this.tenant
     for (let n = 0; n < count; n++) {
@@ -44,7 +44,7 @@ export class WebhookFixture {
     }
   }
 
-  /** Creates a webhook; returns it with its secrets. */
+  /** Creates a webhook and returns it with its secrets. */
   async createWebhook(body: object = {}): Promise<AnyJson> {
     const { owner, A } = this.tenant
     const url = `${this.receiver.url}/in`
@@ -57,19 +57,19 @@ export class WebhookFixture {
   updateWebhook = async (webhook: AnyJson, body: object): Promise<AnyJson> =>
     expectStatus(await this.tenant.owner.patch(this.webhookPath(webhook), body), 200).data
 
-  /** The deliveries of a webhook, newest first. */
+  /** Returns the deliveries of a webhook, newest first, at most 100. */
   async listDeliveries(webhook: AnyJson, query = ''): Promise<AnyJson[]> {
     return expectStatus(await this.tenant.owner.get(`${this.webhookPath(webhook)}/deliveries?limit=100${query}`), 200)
       .data
   }
 
-  /** Sends the deliveries that are due. */
+  /** Runs one round of the delivery worker, which sends the deliveries that are due. */
   sendDueDeliveries = (gatehouse: Gatehouse = this.app.gatehouse): Promise<void> => sendDueDeliveries(gatehouse)
 
   respondWith(status: number, headers: Record<string, string> = {}): void {
     this.receiver.respond = (res) => void res.writeHead(status, headers).end()
   }
 
-  /** The ids of the received events, in order of arrival. */
+  /** Returns the ids of the received events, in order of arrival. */
   receivedEventIds = (): string[] => this.receiver.requests.map(({ event: { id } }) => id)
 }

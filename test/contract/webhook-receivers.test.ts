@@ -1,5 +1,5 @@
 /**
- * A dead, slow or hostile receiver does not delay deliveries to others (docs/contract.md#webhook-delivery-rules,
+ * A dead, slow or hostile receiver does not delay deliveries to other receivers (docs/contract.md#webhook-delivery-rules,
  * docs/contract.md#outbound-requests, docs/contract.md#timeouts-and-unavailability).
  */
 import type { ServerResponse } from 'node:http'
@@ -43,7 +43,7 @@ test('50 webhooks of three accounts receive all events while another receiver ne
   }
   await fixture.triggerEvents(40)
   sender = startWebhookDelivery(fixture.app.gatehouse)
-  // The dead receiver uses all of its concurrency slots before other deliveries are queued.
+  // The deliveries to the dead receiver use all their concurrency slots before other deliveries are queued.
   await waitUntil('the dead receiver holds 16 requests', () => held.length === 16)
   const note = (issuer: string) => ({ subject_type: 'issuer', subject_id: issuer, content: 'x' })
   for (let round = 0; round < 4; round++)

@@ -1,6 +1,6 @@
 /**
  * Webhook requests and their retries (docs/contract.md#webhook-delivery-rules,
- * docs/contract.md#webhook-payload-and-signature) with a receiver that fails in every way.
+ * docs/contract.md#webhook-payload-and-signature) with a receiver that fails in many ways.
  */
 import { spawn } from 'node:child_process'
 import { createHmac } from 'node:crypto'
@@ -26,12 +26,13 @@ beforeAll(async () => {
 afterEach(() => fixture.reset())
 afterAll(() => fixture.close())
 
-// Receivers use the machine's clock, so this test runs before the others advance the clock of the application.
+// The example checks timestamps against the clock of the machine, so this test must run before other tests advance the
+// clock of the application.
 test('examples/webhooks/node.mjs accepts a correctly signed request once, and nothing else', async () => {
   const [port] = await freePorts(1)
-  const made = await fixture.createWebhook({ url: `http://127.0.0.1:${port}/` })
+  const webhook = await fixture.createWebhook({ url: `http://127.0.0.1:${port}/` })
   const child = spawn(process.execPath, [join(packageRoot, 'examples/webhooks/node.mjs')], {
-    env: { PORT: String(port), SIGNATURE_SECRET: made.signature_secret_plain },
+    env: { PORT: String(port), SIGNATURE_SECRET: webhook.signature_secret_plain },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   try {
@@ -40,7 +41,7 @@ test('examples/webhooks/node.mjs accepts a correctly signed request once, and no
     await waitUntil('the receiver listens', () => output.includes('listening'))
     await fixture.triggerEvents()
     await fixture.sendDueDeliveries()
-    const [delivery] = await fixture.listDeliveries(made)
+    const [delivery] = await fixture.listDeliveries(webhook)
     expect(delivery).toMatchObject({ status: 'delivered', last_response_status: 204 })
     await waitUntil('the receiver has printed the event', () => output.includes(`user.created ${delivery.event_id}`))
     const forged = {
@@ -50,10 +51,10 @@ test('examples/webhooks/node.mjs accepts a correctly signed request once, and no
     }
     expect((await fetch(`http://127.0.0.1:${port}/`, forged)).status).toBe(401)
     expect((await fetch(`http://127.0.0.1:${port}/`, { method: 'POST', body: '{}' })).status).toBe(401)
-    await fixture.updateWebhook(made, { auth: 'bearer+signature' })
+    await fixture.updateWebhook(webhook, { auth: 'bearer+signature' })
     await fixture.triggerEvents()
     await fixture.sendDueDeliveries()
-    expect((await fixture.listDeliveries(made))[0]).toMatchObject({ status: 'delivered' })
+    expect((await fixture.listDeliveries(webhook))[0]).toMatchObject({ status: 'delivered' })
   } finally {
     child.kill()
     await once(child, 'exit')
@@ -101,11 +102,11 @@ describe('requests', () => {
   })
 
   test.each(['none', 'bearer', 'bearer+signature'])('auth %s: exactly its headers', async (auth) => {
-    const made = await fixture.createWebhook({ auth })
+    const webhook = await fixture.createWebhook({ auth })
     await fixture.triggerEvents()
     await fixture.sendDueDeliveries()
     const { headers } = fixture.receiver.requests[0]!
-    expect(headers['authorization']).toBe(auth === 'none' ? undefined : `Bearer ${made.bearer_token_plain}`)
+    expect(headers['authorization']).toBe(auth === 'none' ? undefined : `Bearer ${webhook.bearer_token_plain}`)
     const signed = ['x-webhook-signature', 'webhook-id', 'webhook-timestamp', 'webhook-signature']
     expect(signed.map((name) => name in headers)).toEqual(signed.map(() => auth === 'bearer+signature'))
   })
@@ -238,7 +239,7 @@ describe('failed attempts', () => {
 })
 
 describe('the circuit breaker', () => {
-  /** Number of attempts received in one sending round. */
+  /** Sends the due deliveries once, and returns the number of received requests. */
   const round = async () => {
     const before = fixture.receiver.requests.length
     await fixture.sendDueDeliveries()
@@ -301,7 +302,7 @@ describe('the circuit breaker', () => {
     expect(
       expectStatus(await fixture.tenant.owner.get(`${fixture.tenant.A}/webhooks?status=active`), 200).data,
     ).toHaveLength(1)
-    // Events for a failing webhook are still recorded.
+    // Events still create deliveries for a failing webhook.
     fixture.respondWith(200)
     fixture.app.clock.advance(2 * HOUR)
     await fixture.triggerEvents()
@@ -337,7 +338,7 @@ describe('the circuit breaker', () => {
     expect((await fixture.getWebhook(webhook)).status).toBe('failing')
   })
 
-  test('PATCH to status active closes it', async () => {
+  test('PATCH to status active closes the circuit breaker', async () => {
     fixture.respondWith(500)
     const webhook = await fixture.createWebhook()
     await fixture.triggerEvents(8)
@@ -450,8 +451,8 @@ describe('redelivery', () => {
   test('a test event goes only to its webhook, regardless of its event types, and is not in the audit log', async () => {
     const webhook = await fixture.createWebhook({ event_types: ['note.created'] })
     await fixture.createWebhook({ event_types: null, url: `${fixture.receiver.url}/all` })
-    const made = (await run(trial, { w: webhook.id })).data.testWebhook
-    expect(made.eventType).toBe('webhook.test')
+    const created = (await run(trial, { w: webhook.id })).data.testWebhook
+    expect(created.eventType).toBe('webhook.test')
     await fixture.sendDueDeliveries()
     const [notice] = fixture.receiver.requestsTo('/in')
     expect(notice!.event).toMatchObject({ type: 'webhook.test', data: { target: { type: 'webhook', id: webhook.id } } })

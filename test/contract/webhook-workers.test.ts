@@ -1,6 +1,6 @@
 /**
- * Delivery workers (docs/contract.md#webhook-delivery-rules) send promptly, send each delivery once, do not delay one
- * webhook because of another, and take over the deliveries of a worker that crashed.
+ * Delivery workers (docs/contract.md#webhook-delivery-rules) send deliveries soon and once, do not delay one webhook
+ * because of another, and take over the deliveries of a worker that has crashed.
  */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
 import type { Gatehouse } from '../../src/platform/context.js'
@@ -36,7 +36,8 @@ describe('a running worker', () => {
     await fixture.createWebhook()
     const statements = countStatements(fixture.app.gatehouse.database)
     start()
-    // One poll at the start and one when the LISTEN connection is established; the next is five seconds away.
+    // The worker polls at its start and when the LISTEN connection is established. The next poll is five seconds later, so
+    // a delivery that arrives earlier was caused by the notification.
     await waitUntil('the worker has polled', () => statements.completed('webhooks-due') >= 2)
     statements.restore()
     const began = Date.now()
@@ -67,7 +68,7 @@ describe('a running worker', () => {
     })
   })
 
-  test('two workers: each delivery once', async () => {
+  test('two workers send each delivery once', async () => {
     const second = await fixture.app.startSecondApp()
     const all = [
       await fixture.createWebhook(),
@@ -82,9 +83,9 @@ describe('a running worker', () => {
     expect(new Set(fixture.receiver.requests.map(({ path, event: { id } }) => `${path} ${id}`)).size).toBe(96)
   })
 
-  test('a deleted webhook gets nothing more, though much was taken already; stopping waits for what is under way', async () => {
+  test('a deleted webhook gets no more requests for claimed deliveries; stopping a worker waits for requests in progress', async () => {
     let open = 0
-    // A slow receiver, so that most deliveries wait for a slot when the webhook is deleted.
+    // The receiver is slow, so that most deliveries still wait for a concurrency slot when the webhook is deleted.
     fixture.receiver.respond = (res) => {
       open++
       setTimeout(() => {
@@ -100,7 +101,7 @@ describe('a running worker', () => {
     const { webhookDeliveryQueue } = fixture.app.gatehouse.database.prisma
     const where = { webhookId: webhook.id, leaseOwner: { not: null } }
     await waitUntil('the delivery loop has ended', async () => (await webhookDeliveryQueue.count({ where })) === 0)
-    await waitUntil('the receiver has answered all requests', () => open === 0)
+    await waitUntil('the receiver has responded to all requests', () => open === 0)
     const came = fixture.receiver.requests.length
     expect(came).toBeLessThan(30)
 
@@ -129,7 +130,7 @@ test('a worker whose claim failed claims its delivery queue again when the lease
   senders.push(startWebhookDelivery({ ...gatehouse, database: { ...gatehouse.database, query } }))
   const statements = countStatements(gatehouse.database)
   await waitUntil('the connection has broken', () => broken)
-  // The notifications of the events have arrived: the worker has polled without them since.
+  // After two polls the notifications of the events have arrived, so that no notification wakes the worker later.
   await waitUntil('the worker has polled', () => statements.completed('webhooks-due') >= 2)
   statements.restore()
   clock.advance(21_000)
@@ -158,7 +159,7 @@ test('a worker that dies is replaced when its lease expires; its deliveries are 
       .map(({ event: { id } }) => id)
       .sort(),
   ).toEqual(ids.sort())
-  // The worker was only slow: its late updates have no effect.
+  // The first worker was only slow. Its late updates have no effect, because another worker has taken over the lease.
   await fixture.receiver.close()
   fixture.receiver = await startWebhookReceiver()
   await dead.stop()

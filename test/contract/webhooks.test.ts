@@ -36,8 +36,8 @@ const clear = async () => {
 
 describe('fields', () => {
   test('event_types omitted means all events; auth defaults to signature; statistics, and no secrets on read', async () => {
-    const made = await create()
-    expect(made).toEqual({
+    const webhook = await create()
+    expect(webhook).toEqual({
       id: expect.stringMatching(/^whk_/),
       account_id: tenant.accountId,
       name: null,
@@ -49,12 +49,12 @@ describe('fields', () => {
       stats: { success_rate: null, last_delivery_at: null },
       metadata: {},
       created_at: expect.any(Number),
-      updated_at: made.created_at,
+      updated_at: webhook.created_at,
       bearer_token_plain: null,
       signature_secret_plain: expect.stringMatching(/^whsec_[A-Za-z0-9+/]{43}=$/),
     })
-    const { bearer_token_plain: _, signature_secret_plain: secret, ...shown } = made
-    expect(expectStatus(await tenant.owner.get(path(made)), 200).data).toEqual(shown)
+    const { bearer_token_plain: _, signature_secret_plain: secret, ...shown } = webhook
+    expect(expectStatus(await tenant.owner.get(path(webhook)), 200).data).toEqual(shown)
     const list = await tenant.owner.get(`${tenant.A}/webhooks`)
     expect(expectStatus(list, 200).data[0]).toEqual(shown)
     expect(list.text).not.toContain(secret)
@@ -69,15 +69,15 @@ describe('fields', () => {
     ['bearer+signature', true, true],
   ])('auth %s: secrets are returned once', async (auth, bearer, signature) => {
     await clear()
-    const made = await create({
+    const webhook = await create({
       auth,
       name: 'One',
       description: 'd',
       metadata: { a: 1 },
       event_types: ['user.created'],
     })
-    expect([made.bearer_token_plain !== null, made.signature_secret_plain !== null]).toEqual([bearer, signature])
-    expect(made).toMatchObject({
+    expect([webhook.bearer_token_plain !== null, webhook.signature_secret_plain !== null]).toEqual([bearer, signature])
+    expect(webhook).toMatchObject({
       auth,
       name: 'One',
       description: 'd',
@@ -94,8 +94,8 @@ describe('fields', () => {
     ['a status', { status: 'active' }, 'status'],
     ['a secret supplied by the caller', { signature_secret_plain: 'whsec_x' }, 'signature_secret_plain'],
   ])('%s is 400', async (_, body, field) => {
-    const { status, body: answer } = await tenant.owner.post(`${tenant.A}/webhooks`, { url, ...body })
-    expect([status, answer.details[0].field]).toEqual([400, field])
+    const { status, body: error } = await tenant.owner.post(`${tenant.A}/webhooks`, { url, ...body })
+    expect([status, error.details[0].field]).toEqual([400, field])
   })
 
   test.each([
@@ -140,20 +140,20 @@ describe('fields', () => {
   ])('unsafe URL %s is refused on create and on update', async (hostile) => {
     const refused = await tenant.owner.post(`${tenant.A}/webhooks`, { url: hostile })
     expect([refused.status, refused.body.details[0].field]).toEqual([400, 'url'])
-    const made = expectStatus(await tenant.owner.get(`${tenant.A}/webhooks?limit=1`), 200).data[0]
-    expect((await tenant.owner.patch(path(made), { url: hostile })).status).toBe(400)
+    const webhook = expectStatus(await tenant.owner.get(`${tenant.A}/webhooks?limit=1`), 200).data[0]
+    expect((await tenant.owner.patch(path(webhook), { url: hostile })).status).toBe(400)
   })
 
-  test('at most 20 per account, also under parallel requests; a deleted one does not count; the 21st is 429', async () => {
+  test('an account has at most 20 webhooks, even with parallel requests; deleted webhooks do not count; the 21st is 429', async () => {
     const other = await createTenant(app)
     for (let n = 0; n < 15; n++) await create({}, other)
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 20 }, () => other.owner.post(`${other.A}/webhooks`, { url })),
     )
-    expect(answers.filter(({ status }) => status === 201)).toHaveLength(5)
-    const refused = answers.filter(({ status }) => status === 429)
+    expect(responses.filter(({ status }) => status === 201)).toHaveLength(5)
+    const refused = responses.filter(({ status }) => status === 429)
     expect([refused.length, refused[0]!.body.error]).toEqual([15, 'too_many_requests'])
-    expectStatus(await other.owner.delete(path(answers.find(({ status }) => status === 201)!.body.data, other)), 204)
+    expectStatus(await other.owner.delete(path(responses.find(({ status }) => status === 201)!.body.data, other)), 204)
     await create({}, other)
   })
 
@@ -182,7 +182,7 @@ describe('fields', () => {
 describe('PATCH', () => {
   test('url, event_types, status, name, description, metadata; null means all events', async () => {
     await clear()
-    const made = await create({ event_types: ['user.created'] })
+    const webhook = await create({ event_types: ['user.created'] })
     const body = {
       url: 'https://hooks.example.com/other',
       event_types: null,
@@ -190,7 +190,7 @@ describe('PATCH', () => {
       name: 'N',
       metadata: { b: 2 },
     }
-    const { data } = expectStatus(await tenant.owner.patch(path(made), body), 200)
+    const { data } = expectStatus(await tenant.owner.patch(path(webhook), body), 200)
     expect(data).toMatchObject(body)
     expect([data.bearer_token_plain, data.signature_secret_plain]).toEqual([null, null])
     for (const bad of [
@@ -200,49 +200,55 @@ describe('PATCH', () => {
       { auth: null },
       { event_types: [] },
     ])
-      expect((await tenant.owner.patch(path(made), bad)).status).toBe(400)
+      expect((await tenant.owner.patch(path(webhook), bad)).status).toBe(400)
   })
 
   test('new secrets are returned once if auth changes, and only then', async () => {
     await clear()
-    const made = await create({ auth: 'signature' })
-    const same = expectStatus(await tenant.owner.patch(path(made), { auth: 'signature' }), 200).data
+    const webhook = await create({ auth: 'signature' })
+    const same = expectStatus(await tenant.owner.patch(path(webhook), { auth: 'signature' }), 200).data
     expect([same.bearer_token_plain, same.signature_secret_plain]).toEqual([null, null])
-    const both = expectStatus(await tenant.owner.patch(path(made), { auth: 'bearer+signature' }), 200).data
+    const both = expectStatus(await tenant.owner.patch(path(webhook), { auth: 'bearer+signature' }), 200).data
     expect(both.bearer_token_plain).toMatch(/^[\w-]{43}$/)
     expect(both.signature_secret_plain).toMatch(/^whsec_/)
-    expect(both.signature_secret_plain).not.toBe(made.signature_secret_plain)
-    const none = expectStatus(await tenant.owner.patch(path(made), { auth: 'none' }), 200).data
+    expect(both.signature_secret_plain).not.toBe(webhook.signature_secret_plain)
+    const none = expectStatus(await tenant.owner.patch(path(webhook), { auth: 'none' }), 200).data
     expect([none.bearer_token_plain, none.signature_secret_plain]).toEqual([null, null])
   })
 
-  test('another origin gets another bearer token', async () => {
+  test('a change of the origin of the URL creates a new bearer token', async () => {
     await clear()
-    const made = await create({ auth: 'bearer+signature' })
-    const near = expectStatus(await tenant.owner.patch(path(made), { url: 'https://hooks.example.com/v2' }), 200).data
+    const webhook = await create({ auth: 'bearer+signature' })
+    const near = expectStatus(
+      await tenant.owner.patch(path(webhook), { url: 'https://hooks.example.com/v2' }),
+      200,
+    ).data
     expect(near.bearer_token_plain).toBeNull()
-    const far = expectStatus(await tenant.owner.patch(path(made), { url: 'https://attacker.example.net/' }), 200).data
+    const far = expectStatus(
+      await tenant.owner.patch(path(webhook), { url: 'https://attacker.example.net/' }),
+      200,
+    ).data
     expect(far.bearer_token_plain).toMatch(/^[\w-]{43}$/)
-    expect(far.bearer_token_plain).not.toBe(made.bearer_token_plain)
+    expect(far.bearer_token_plain).not.toBe(webhook.bearer_token_plain)
     expect(far.signature_secret_plain).toBeNull()
   })
 })
 
 test('DELETE: 404 from then on, listed only by status, its row removed after 31 days', async () => {
   await clear()
-  const made = await create()
-  expectStatus(await tenant.owner.delete(path(made)), 204)
-  for (const answer of [
-    await tenant.owner.get(path(made)),
-    await tenant.owner.patch(path(made), { name: 'x' }),
-    await tenant.owner.delete(path(made)),
-    await tenant.owner.get(`${path(made)}/deliveries`),
+  const webhook = await create()
+  expectStatus(await tenant.owner.delete(path(webhook)), 204)
+  for (const response of [
+    await tenant.owner.get(path(webhook)),
+    await tenant.owner.patch(path(webhook), { name: 'x' }),
+    await tenant.owner.delete(path(webhook)),
+    await tenant.owner.get(`${path(webhook)}/deliveries`),
   ])
-    expect(answer.status).toBe(404)
+    expect(response.status).toBe(404)
   const ids = async (status: string) =>
     expectStatus(await tenant.owner.get(`${tenant.A}/webhooks${status}`), 200).data.map(({ id }: AnyJson) => id)
   expect(await ids('')).toEqual([])
-  expect(await ids('?status=deleted')).toContain(made.id)
+  expect(await ids('?status=deleted')).toContain(webhook.id)
   expect((await tenant.owner.get(`${tenant.A}/webhooks?status=failing`)).status).toBe(400)
   const disabled = await create()
   expectStatus(await tenant.owner.patch(path(disabled), { status: 'disabled' }), 200)
@@ -250,7 +256,7 @@ test('DELETE: 404 from then on, listed only by status, its row removed after 31 
   expect([await ids('?status=disabled'), await ids('?status=active')]).toEqual([[disabled.id], [active.id]])
 
   const purge = () => schedule.find(({ name }) => name === 'purge-webhooks')!.run(systemContext(app.gatehouse))
-  const left = () => app.gatehouse.database.prisma.webhook.count({ where: { id: made.id } })
+  const left = () => app.gatehouse.database.prisma.webhook.count({ where: { id: webhook.id } })
   app.clock.advance(31 * DAY - 60_000)
   await purge()
   expect(await left()).toBe(1)
@@ -263,12 +269,12 @@ test('DELETE: 404 from then on, listed only by status, its row removed after 31 
 test('events webhook.created, updated and deleted contain the origin, and no path, query or secret', async () => {
   await clear()
   const recordedEvents = await eventsRecordedFromNow(app, tenant.accountId)
-  const made = await create()
+  const webhook = await create()
   expectStatus(
-    await tenant.owner.patch(path(made), { url: 'https://two.example.com/hidden-path', auth: 'bearer' }),
+    await tenant.owner.patch(path(webhook), { url: 'https://two.example.com/hidden-path', auth: 'bearer' }),
     200,
   )
-  expectStatus(await tenant.owner.delete(path(made)), 204)
+  expectStatus(await tenant.owner.delete(path(webhook)), 204)
   const events = await recordedEvents('webhook.')
   expect(events.map(({ type }) => type)).toEqual(['webhook.created', 'webhook.updated', 'webhook.deleted'])
   expect(events[1]!.changes).toEqual({
@@ -276,7 +282,7 @@ test('events webhook.created, updated and deleted contain the origin, and no pat
     auth: { old: 'signature', new: 'bearer' },
     bearer_token_plain: 'changed',
   })
-  for (const word of ['very-secret', 'hidden-path', made.signature_secret_plain.slice(6)])
+  for (const word of ['very-secret', 'hidden-path', webhook.signature_secret_plain.slice(6)])
     expect(JSON.stringify(events)).not.toContain(word)
 })
 
@@ -368,7 +374,7 @@ describe('deliveries', () => {
     const late = transaction(systemContext(app.gatehouse), async (tx) => {
       const { accountId } = tenant
       await recordEvent(tx, 'user.created', { accountId, target: { type: 'user', id: 'usr_late' } })
-      // After the event is written, before it is committed.
+      // The transaction has written the event and waits before the commit.
       await tx.beforeCommit(wait, null)
     })
     await waitForLockWaiters(holder, 1)

@@ -53,7 +53,7 @@ describe('an invalid client or redirect_uri shows an error page and never redire
 describe('other errors redirect to the client with state and iss', () => {
   test.each<[string, () => TestClient, Record<string, string | undefined>, string]>([
     ['a public client without PKCE', () => spa, {}, 'invalid_request'],
-    ['5.2 rule 3: plain', () => spa, { ...challenge, code_challenge_method: 'plain' }, 'invalid_request'],
+    ['code_challenge_method plain', () => spa, { ...challenge, code_challenge_method: 'plain' }, 'invalid_request'],
     [
       'a code_challenge without code_challenge_method, which means plain',
       () => spa,
@@ -61,7 +61,7 @@ describe('other errors redirect to the client with state and iss', () => {
       'invalid_request',
     ],
     ['a code_challenge that is too short', () => spa, { ...challenge, code_challenge: 'short' }, 'invalid_request'],
-    ['5.2 rule 7: implicit', () => spa, { ...challenge, response_type: 'token' }, 'unsupported_response_type'],
+    ['the implicit flow', () => spa, { ...challenge, response_type: 'token' }, 'unsupported_response_type'],
     ['hybrid', () => spa, { ...challenge, response_type: 'code id_token', nonce: 'n' }, 'unsupported_response_type'],
     ['missing response_type', () => spa, { ...challenge, response_type: undefined }, 'invalid_request'],
     ['response_mode fragment', () => spa, { ...challenge, response_mode: 'fragment' }, 'unsupported_response_mode'],
@@ -118,12 +118,12 @@ describe('other errors redirect to the client with state and iss', () => {
   test('a user who is not a member of the selected organization gets a code, and invalid_grant when it is exchanged', async () => {
     const { redirect, verifier } = await realm.signIn(spa, 'ada@example.com', { org: `org_${'0'.repeat(26)}` })
     expect(redirect['code']).toBeDefined()
-    const answer = await realm.exchangeCode(spa, {
+    const response = await realm.exchangeCode(spa, {
       code: redirect['code']!,
       code_verifier: verifier,
       redirect_uri: REDIRECT_URI,
     })
-    expect([answer.status, answer.body.error]).toEqual([400, 'invalid_grant'])
+    expect([response.status, response.body.error]).toEqual([400, 'invalid_grant'])
   })
 })
 
@@ -143,9 +143,9 @@ describe('redirect_uri and PKCE at the exchange', () => {
     ['missing', () => ({})],
     ['too short', () => ({ code_verifier: 'short' })],
     ['too long', () => ({ code_verifier: 'x'.repeat(129) })],
-    ['other characters', (verifier) => ({ code_verifier: `${verifier}+` })],
+    ['not base64url', (verifier) => ({ code_verifier: `${verifier}+` })],
   ])(
-    '5.2 rule 3: a %s code_verifier is invalid_grant, and the code stays good for the right one',
+    'a code_verifier that is %s is invalid_grant, and the code stays valid for the correct code_verifier',
     async (_, params) => {
       const { redirect, verifier } = await realm.signIn(spa, 'ada@example.com')
       const code = redirect['code']!
@@ -176,7 +176,7 @@ describe('redirect_uri and PKCE at the exchange', () => {
     expect((await realm.exchangeCode(web, { code: await code(), redirect_uri: REDIRECT_URI })).status).toBe(200)
   })
 
-  test("another client's code is invalid_grant", async () => {
+  test('a code that another client exchanges is invalid_grant', async () => {
     const { redirect, verifier } = await realm.signIn(spa, 'ada@example.com')
     const stolen = await realm.exchangeCode(web, {
       code: redirect['code']!,
@@ -240,7 +240,7 @@ describe('single sign-on', () => {
     ).toBeDefined()
   })
 
-  test('a sign-in of another user in the same browser signs out the first one, also when a deadlock repeats the transaction', async () => {
+  test('a sign-in of another user in the same browser signs out the first user, even if a deadlock repeats the transaction', async () => {
     const bobId = await realm.createUser('bob@example.com')
     const { prisma } = app.gatehouse.database
     await prisma.$executeRawUnsafe('CREATE SEQUENCE deadlocks')
@@ -277,8 +277,8 @@ test('the public URL comes from the configuration, not from Host and X-Forwarded
 })
 
 test('cookies are signed, httpOnly, SameSite=Lax and limited to the path of the issuer', async () => {
-  const answer = await fetch(realm.authorizeUrl(spa, challenge), { redirect: 'manual' })
-  const lines = answer.headers.getSetCookie()
+  const response = await fetch(realm.authorizeUrl(spa, challenge), { redirect: 'manual' })
+  const lines = response.headers.getSetCookie()
   expect(lines.map((line) => line.split('=')[0]).sort()).toEqual([
     'gatehouse_resume',
     'gatehouse_resume.sig',
@@ -301,7 +301,7 @@ test('behind a proxy with a path prefix, all URLs and cookies use IDP_URL', asyn
     const { issuerId } = realm.tenant
     const origin = `http://127.0.0.1:${proxied.gatehouse.config.idpPort}`
     const here = (url: string) => url.replace('https://id.example.com', origin)
-    // The prefix may arrive, or a proxy may have removed it.
+    // A proxy may forward the path with the prefix or without it.
     for (const path of [
       `/auth/${issuerId}/jwks.json`,
       `/${issuerId}/jwks.json`,
@@ -324,8 +324,8 @@ test('behind a proxy with a path prefix, all URLs and cookies use IDP_URL', asyn
     const html = await (await fetch(`${origin}${page}`, { headers: { cookie } })).text()
     const csrf = /name="csrf" value="([^"]+)"/.exec(html)![1]!
     const body = new URLSearchParams({ csrf, username: 'ada@example.com', password: PASSWORD })
-    const answered = await fetch(`${origin}${page}`, { method: 'POST', body, headers: { cookie }, redirect: 'manual' })
-    const resume = answered.headers.get('location')!
+    const response = await fetch(`${origin}${page}`, { method: 'POST', body, headers: { cookie }, redirect: 'manual' })
+    const resume = response.headers.get('location')!
     expect(resume.startsWith(`https://id.example.com/auth/${issuerId}/authorize/`)).toBe(true)
     const back = await fetch(here(resume), { headers: { cookie }, redirect: 'manual' })
     expect(back.headers.get('location')).toContain(

@@ -21,22 +21,22 @@ let uri: string
 let web: TestClient
 const EVENT = 'http://schemas.openid.net/event/backchannel-logout'
 
-interface Notice {
+interface LogoutRequest {
   path: string
   contentType: string
   form: URLSearchParams
   req: IncomingMessage
 }
-const notices: Notice[] = []
-let answer: (res: ServerResponse) => void = (res) => void res.writeHead(200).end()
+const logoutRequests: LogoutRequest[] = []
+let respond: (res: ServerResponse) => void = (res) => void res.writeHead(200).end()
 
 beforeAll(async () => {
   application = createServer(async (req, res) => {
     const chunks: Buffer[] = []
     for await (const chunk of req) chunks.push(chunk as Buffer)
     const form = new URLSearchParams(Buffer.concat(chunks).toString())
-    notices.push({ path: req.url!, contentType: req.headers['content-type'] ?? '', form, req })
-    answer(res)
+    logoutRequests.push({ path: req.url!, contentType: req.headers['content-type'] ?? '', form, req })
+    respond(res)
   })
   await new Promise<void>((done) => application.listen(0, '127.0.0.1', done))
   uri = `http://127.0.0.1:${(application.address() as AddressInfo).port}/logged-out`
@@ -45,9 +45,9 @@ beforeAll(async () => {
   web = await realm.createClient({ backchannel_logout_uri: uri }, { confidential: true })
 })
 afterEach(async () => {
-  answer = (res) => void res.writeHead(200).end()
+  respond = (res) => void res.writeHead(200).end()
   await app.gatehouse.database.prisma.job.deleteMany()
-  notices.length = 0
+  logoutRequests.length = 0
 })
 afterAll(async () => {
   await app.close()
@@ -75,8 +75,8 @@ test.each(['ES256', 'RS256', 'EdDSA'])(
     const { sid, userId, tokens, browser } = await signInUser(client)
     await browser.open(`${realm.url}/logout?id_token_hint=${tokens.id_token}`)
     await deliverLogouts()
-    expect(notices).toHaveLength(1)
-    const [{ path, contentType, form }] = notices as [Notice]
+    expect(logoutRequests).toHaveLength(1)
+    const [{ path, contentType, form }] = logoutRequests as [LogoutRequest]
     expect([path, contentType, [...form.keys()]]).toEqual([
       '/logged-out',
       'application/x-www-form-urlencoded',
@@ -161,7 +161,7 @@ describe('reasons that end a session', () => {
     const now = await signInUser()
     await end(now)
     await deliverLogouts()
-    expect(notices.map(({ form }) => jwtClaims(form.get('logout_token')!).sid)).toEqual([now.sid])
+    expect(logoutRequests.map(({ form }) => jwtClaims(form.get('logout_token')!).sid)).toEqual([now.sid])
     const events = await app.gatehouse.database.prisma.event.count({
       where: { type: 'session.terminated', sessionId: now.sid },
     })
@@ -178,8 +178,8 @@ describe('reasons that end a session', () => {
     await browser.open(`${realm.url}/logout?id_token_hint=${tokens.id_token}`)
     expect(await queuedJobCount()).toBe(2)
     await deliverLogouts()
-    expect(notices.map(({ path }) => path).sort()).toEqual(['/logged-out', '/logged-out/other'])
-    const audiences = notices.map(({ form }) => jwtClaims(form.get('logout_token')!).aud).sort()
+    expect(logoutRequests.map(({ path }) => path).sort()).toEqual(['/logged-out', '/logged-out/other'])
+    const audiences = logoutRequests.map(({ form }) => jwtClaims(form.get('logout_token')!).aud).sort()
     expect(audiences).toEqual([web.id, other.id].sort())
   })
 
@@ -205,16 +205,16 @@ describe('delivery', () => {
     ['400', (res) => res.writeHead(400).end()],
     ['a redirect', (res) => res.writeHead(302, { location: `${uri}/elsewhere` }).end()],
     ['a broken connection', (res) => void res.destroy()],
-  ])('%s: three attempts with the same jti and new timestamps', async (_, behave) => {
-    answer = behave
+  ])('the client responds with %s: three attempts with the same jti and new timestamps', async (_, behave) => {
+    respond = behave
     await end()
     for (let n = 0; n < 5; n++) {
       await deliverLogouts()
       app.clock.advance(31_000)
     }
-    expect(notices).toHaveLength(3)
-    expect(new Set(notices.map(({ path }) => path))).toEqual(new Set(['/logged-out']))
-    const claims = notices.map(({ form }) => jwtClaims(form.get('logout_token')!))
+    expect(logoutRequests).toHaveLength(3)
+    expect(new Set(logoutRequests.map(({ path }) => path))).toEqual(new Set(['/logged-out']))
+    const claims = logoutRequests.map(({ form }) => jwtClaims(form.get('logout_token')!))
     expect(new Set(claims.map(({ jti }) => jti)).size).toBe(1)
     expect(new Set(claims.map(({ exp }) => exp)).size).toBe(3)
     expect(await queuedJobCount()).toBe(0)
@@ -222,13 +222,13 @@ describe('delivery', () => {
 
   test('204 is accepted; a successful second attempt ends the retries', async () => {
     const statuses = [503, 204]
-    answer = (res) => void res.writeHead(statuses.shift()!).end()
+    respond = (res) => void res.writeHead(statuses.shift()!).end()
     await end()
     for (let n = 0; n < 3; n++) {
       await deliverLogouts()
       app.clock.advance(31_000)
     }
-    expect(notices).toHaveLength(2)
+    expect(logoutRequests).toHaveLength(2)
   })
 
   test('two processes deliver a logout token once', async () => {
@@ -240,11 +240,11 @@ describe('delivery', () => {
       deliverLogouts(),
       runDueJobs(second.gatehouse, tasks),
     ])
-    expect(notices).toHaveLength(4)
-    expect(new Set(notices.map(({ form }) => jwtClaims(form.get('logout_token')!).sid)).size).toBe(4)
+    expect(logoutRequests).toHaveLength(4)
+    expect(new Set(logoutRequests.map(({ form }) => jwtClaims(form.get('logout_token')!).sid)).size).toBe(4)
   })
 
-  test('the delivery worker is woken by the commit', async () => {
+  test('the commit wakes the worker, which delivers the logout token', async () => {
     const worker = await startApp({
       databaseUrl: app.databaseUrl,
       roles: ['worker'],
@@ -252,12 +252,12 @@ describe('delivery', () => {
       env: { ALLOW_PRIVATE_NETWORKS: 'true', IDP_URL: app.gatehouse.config.idpUrl },
     })
     await end()
-    await waitUntil('the client has received a logout token', () => notices.length > 0)
-    expect(notices).toHaveLength(1)
+    await waitUntil('the client has received a logout token', () => logoutRequests.length > 0)
+    expect(logoutRequests).toHaveLength(1)
     await worker.close()
   })
 
-  test('no delivery to a client without the URI, to a deleted client, or of a deleted issuer', async () => {
+  test('a client whose backchannel_logout_uri was removed in the meantime gets no logout token', async () => {
     const other = await Realm.create(app, 'Short-lived')
     await other.createUser('ada@example.com')
     const client = await other.createClient({ backchannel_logout_uri: uri }, { confidential: true })
@@ -270,16 +270,16 @@ describe('delivery', () => {
       200,
     )
     await deliverLogouts()
-    expect([notices.length, await queuedJobCount()]).toEqual([0, 0])
+    expect([logoutRequests.length, await queuedJobCount()]).toEqual([0, 0])
   })
 
-  test('private addresses are not called, and the queue contains no secrets', async () => {
+  test('without ALLOW_PRIVATE_NETWORKS private addresses are not called, and the job contains no secrets', async () => {
     const strict = await startApp({ databaseUrl: app.databaseUrl, roles: ['core'], clock: app.clock })
     await end()
     const [job] = await app.gatehouse.database.prisma.job.findMany()
     expect(Object.keys(job!.payload as object).sort()).toEqual(['issuerId', 'jti', 'sessionId'])
     await runDueJobs(strict.gatehouse, tasks)
-    expect(notices).toEqual([])
+    expect(logoutRequests).toEqual([])
     await strict.close()
   })
 })

@@ -33,7 +33,11 @@ const attributeOf = (tag: string, name: string): string | undefined => {
 export class TestBrowser {
   #cookies: Cookie[] = []
 
-  /** @param stopAtPrefix a redirect to a URL with this prefix is returned instead of followed */
+  /**
+   * @param stopAtPrefix the browser does not follow a redirect to a URL with this prefix; `open` returns the URL
+   * @param headers headers of every request
+   * @param send sends the requests instead of fetch
+   */
   constructor(
     private readonly stopAtPrefix = 'https://',
     private readonly headers: Record<string, string> = {},
@@ -51,7 +55,11 @@ export class TestBrowser {
     return other
   }
 
-  /** @param crossSite the navigation starts on a page of another site, so SameSite applies */
+  /**
+   * Sends one request with the cookies of its path, and stores the cookies of the response. Follows no redirect.
+   * @param crossSite whether the request starts on a page of another site; then only cookies whose SameSite attribute
+   * allows this request are sent
+   */
   async request(url: string, init: HttpRequestOptions = {}, crossSite = false): Promise<Response> {
     const { pathname } = new URL(url)
     const excludedSameSite = crossSite ? (init.method === 'POST' ? ['lax', 'strict'] : ['strict']) : []
@@ -82,7 +90,10 @@ export class TestBrowser {
       this.#cookies.push({ name, value, path, sameSite: String(sameSite) })
   }
 
-  /** Loads a URL and follows redirects to a page or to `stopAtPrefix`. */
+  /**
+   * Loads a URL and follows redirects until there is a page or a redirect to `stopAtPrefix`. The `html` of such a
+   * redirect is empty, and its `url` is the target.
+   */
   async open(url: string, init: HttpRequestOptions = {}, crossSite = false): Promise<Page> {
     let response = await this.request(url, init, crossSite)
     let currentUrl = url
@@ -96,7 +107,7 @@ export class TestBrowser {
     return { url: currentUrl, status: response.status, headers: response.headers, html: await response.text() }
   }
 
-  /** Submits the form of a page with these values. */
+  /** Submits the form of a page. The values replace or complement those of its input elements. */
   async submit(page: Page, values: Record<string, string>): Promise<Page> {
     const form = /<form[^>]*>/.exec(page.html)?.[0]
     if (!form) throw new Error(`no form on ${page.url}: ${page.status} ${page.html.slice(0, 600)}`)
@@ -110,13 +121,16 @@ export class TestBrowser {
   }
 }
 
-/** Returns the error message of a page. */
+/** Returns the error message of a page without HTML tags; undefined if the page has none. */
 export const errorMessageOf = (page: Page): string | undefined => {
   const box = /<div class="problem"[^>]*>(.*?)<\/div>/s.exec(page.html)?.[1]
   return box && unescapeHtml(box.replace(/<[^>]+>/g, ' ').trim())
 }
 
-/** Returns the fields that the page marks as invalid (WCAG 3.3.1); each must refer to the error message. */
+/**
+ * Returns the ids of the fields that the page marks as invalid (WCAG 3.3.1). If a field does not refer to the error
+ * message, `without a reason` follows its id.
+ */
 export const invalidFieldsOf = (page: Page): (string | undefined)[] =>
   [...page.html.matchAll(/<input[^>]*>/g)]
     .filter(([tag]) => attributeOf(tag, 'aria-invalid') === 'true')
@@ -124,7 +138,7 @@ export const invalidFieldsOf = (page: Page): (string | undefined)[] =>
       /"(hint )?problem"/.test(tag) ? attributeOf(tag, 'id') : `${attributeOf(tag, 'id')} without a reason`,
     )
 
-/** Returns the value of a form field. */
+/** Returns the value of the input element with this name; undefined if the page has none. */
 export const fieldValueOf = (page: Page, name: string): string | undefined => {
   const tag = [...page.html.matchAll(/<input[^>]*>/g)]
     .map(([one]) => one)

@@ -11,13 +11,14 @@ let app: TestApp
 let realm: Realm
 let site: Server
 let origin: string
-/** Responses of the test site by path. */
+/** The handlers of the site that publishes the documents, by path. Other paths are 404. */
 const pages = new Map<string, (req: IncomingMessage, res: ServerResponse) => void>()
-const asked: string[] = []
+/** The paths that the IdP has requested from the site in the current test. */
+const requestedPaths: string[] = []
 
 beforeAll(async () => {
   site = createServer((req, res) => {
-    asked.push(req.url!)
+    requestedPaths.push(req.url!)
     const page = pages.get(req.url!)
     if (page) page(req, res)
     else res.writeHead(404).end()
@@ -35,7 +36,7 @@ afterAll(async () => {
   await new Promise((done) => site.close(done))
 })
 beforeEach(() => {
-  asked.length = 0
+  requestedPaths.length = 0
 })
 
 const configure = async (policy: object, at = realm) => {
@@ -44,7 +45,12 @@ const configure = async (policy: object, at = realm) => {
 }
 
 let documents = 0
-/** Publishes a document at a new URL; `change` makes it invalid. */
+/**
+ * Publishes a valid document, by default at a new URL.
+ * @param change members that replace or complement those of the document
+ * @param headers additional headers of the response
+ * @returns the client whose id is the URL
+ */
 function publish(
   change: object = {},
   headers: Record<string, string> = {},
@@ -83,14 +89,14 @@ async function tokensOf(client: TestClient, params: Record<string, string | unde
   const { page, browser, verifier } = await toConsent(client, params)
   const redirect = redirectParametersOf(await browser.submit(page, { consent: 'yes' }))
   const redirect_uri = params['redirect_uri'] ?? REDIRECT_URI
-  const answer = await at.exchangeCode(client, { code: redirect['code']!, code_verifier: verifier, redirect_uri })
-  return { ...answer, browser, redirect }
+  const response = await at.exchangeCode(client, { code: redirect['code']!, code_verifier: verifier, redirect_uri })
+  return { ...response, browser, redirect }
 }
 
 test('off by default: the client is unknown and nothing is fetched', async () => {
   const other = await Realm.create(app, 'Plain')
   const { page } = await other.openSignInPage(publish())
-  expect([page.status, headingOf(page), asked]).toEqual([400, 'Something went wrong', []])
+  expect([page.status, headingOf(page), requestedPaths]).toEqual([400, 'Something went wrong', []])
   const document = (await (await fetch(`${other.url}/.well-known/openid-configuration`)).json()) as Record<
     string,
     unknown
@@ -99,7 +105,7 @@ test('off by default: the client is unknown and nothing is fetched', async () =>
   expect(document['token_endpoint_auth_methods_supported']).toEqual(['client_secret_basic', 'client_secret_post'])
 })
 
-test('enabled, both discovery documents announce it; disabled again, it stops immediately and tokens end', async () => {
+test('the metadata documents list the feature while it is enabled; when it is disabled, tokens become invalid immediately', async () => {
   const other = await Realm.create(app, 'Switching')
   const said = async () =>
     Promise.all(
@@ -122,12 +128,12 @@ test('enabled, both discovery documents announce it; disabled again, it stops im
   expect((await realm.userinfo(body.access_token)).status).toBe(200)
 })
 
-test('disabled during a sign-in: the page says that the sign-in has expired', async () => {
+test('disabled during a sign-in: the next submission gets an error page', async () => {
   const { page, browser } = await realm.openSignInPage(publish())
   await configure({ enabled: false })
-  const answered = await browser.submit(page, { username: 'ada@example.com', password: PASSWORD })
+  const nextPage = await browser.submit(page, { username: 'ada@example.com', password: PASSWORD })
   await configure({ enabled: true })
-  expect([answered.status, headingOf(answered)]).toEqual([400, 'Something went wrong'])
+  expect([nextPage.status, headingOf(nextPage)]).toEqual([400, 'Something went wrong'])
 })
 
 test('a user signs in, sees the host, and allows access: code, tokens, userinfo, refresh; no client is created', async () => {
@@ -142,20 +148,20 @@ test('a user signs in, sees the host, and allows access: code, tokens, userinfo,
   expect(page.headers.get('content-security-policy')).toContain("frame-ancestors 'none'")
   const redirect = redirectParametersOf(await browser.submit(page, { consent: 'yes' }))
   expect(redirect).toMatchObject({ state: 'st', iss: realm.url, code: expect.any(String) })
-  const answer = await realm.exchangeCode(client, {
+  const response = await realm.exchangeCode(client, {
     code: redirect['code']!,
     code_verifier: verifier,
     redirect_uri: REDIRECT_URI,
   })
-  expect(answer.status).toBe(200)
-  expect(jwtClaims(answer.body.access_token)).toMatchObject({ aud: client.id, client_id: client.id })
-  expect(jwtClaims(answer.body.id_token).aud).toBe(client.id)
-  expect((await realm.userinfo(answer.body.access_token)).body.email).toBe('ada@example.com')
-  const again = await realm.refresh(client, answer.body.refresh_token)
+  expect(response.status).toBe(200)
+  expect(jwtClaims(response.body.access_token)).toMatchObject({ aud: client.id, client_id: client.id })
+  expect(jwtClaims(response.body.id_token).aud).toBe(client.id)
+  expect((await realm.userinfo(response.body.access_token)).body.email).toBe('ada@example.com')
+  const again = await realm.refresh(client, response.body.refresh_token)
   expect([again.status, jwtClaims(again.body.access_token).client_id]).toEqual([200, client.id])
   const list = expectStatus(await realm.tenant.owner.get(`${realm.tenant.I}/clients`), 200)
   expect(list.data).toEqual([])
-  const { sid } = jwtClaims(answer.body.access_token)
+  const { sid } = jwtClaims(response.body.access_token)
   expect(expectStatus(await realm.tenant.owner.get(`${realm.tenant.I}/sessions/${sid}`), 200).data.client_id).toBe(
     client.id,
   )
@@ -232,7 +238,7 @@ describe('redirect URI matching', () => {
     ['http://127.0.0.1:5555/cb?x=1&y', false],
     ['https://app.example.com:8443/callback', false],
     [REDIRECT_URI, true],
-  ])('%s: %s (the port on a loopback host can vary)', async (redirect_uri, allowed) => {
+  ])('%s is allowed: %s (the port on a loopback host can vary)', async (redirect_uri, allowed) => {
     const client = publish({ redirect_uris: [registered, REDIRECT_URI] })
     const { page } = await realm.openSignInPage(client, { redirect_uri })
     expect(headingOf(page)).toBe(allowed ? 'Sign in' : 'Something went wrong')
@@ -306,10 +312,10 @@ describe('redirect_uri_rules of the issuer restrict the redirect URIs of a docum
       REDIRECT_URI,
       'allowed_hosts',
     ],
-  ])('%j, %s: %s', async (given, redirect_uri, rule) => {
+  ])('rules %j, redirect URI %s: the rule that refuses it is %s', async (given, redirect_uri, rule) => {
     const client = publish({ redirect_uris: [REDIRECT_URI, LOOPBACK, PRIVATE] })
     expect(headingOf((await realm.openSignInPage(client, { redirect_uri })).page)).toBe('Sign in')
-    // The document is cached by now: a change of the rules applies without fetching it again.
+    // The document is cached at this point. Changed rules also apply to a cached document.
     await rules(given)
     const { page } = await realm.openSignInPage(client, { redirect_uri })
     expect(headingOf(page)).toBe(rule ? 'Something went wrong' : 'Sign in')
@@ -318,7 +324,7 @@ describe('redirect_uri_rules of the issuer restrict the redirect URIs of a docum
     expect(headingOf((await realm.openSignInPage(client, { redirect_uri })).page)).toBe('Sign in')
   })
 
-  test('post-logout redirect URIs too; an existing session continues', async () => {
+  test('the rules also apply to post-logout redirect URIs; an existing session continues', async () => {
     const client = publish({ post_logout_redirect_uris: ['https://gone.example.com/'] })
     const { body } = await tokensOf(client)
     await rules({ allowed_hosts: ['none.example.com'] })
@@ -344,9 +350,9 @@ describe('organization_policy applies at every token issue', () => {
   afterEach(() => configure({ organization_policy: 'all' }))
 
   test.each<[string, 'selected' | 'none', boolean]>([
-    ['an organization was selected; selected keeps it', 'selected', true],
-    ['an organization was selected; none rejects it', 'none', false],
-  ])('%s at a refresh', async (_, organization_policy, kept) => {
+    ['keeps the selected organization', 'selected', true],
+    ['is invalid_grant if an organization was selected', 'none', false],
+  ])('a refresh %s after organization_policy has become %s', async (_, organization_policy, kept) => {
     const client = publish()
     const { body } = await tokensOf(client, { org: orgs[0]! })
     await configure({ organization_policy })
@@ -356,7 +362,7 @@ describe('organization_policy applies at every token issue', () => {
   })
 
   test.each(['selected', 'none'])(
-    'without a selected organization, %s leaves no organization at a refresh',
+    'if no organization was selected, the tokens of a refresh have none after organization_policy has become %s',
     async (organization_policy) => {
       const client = publish()
       const { body } = await tokensOf(client)
@@ -374,7 +380,7 @@ describe('organization_policy applies at every token issue', () => {
     ['selected, one selected: that one', 'selected', ([id]) => id, ['One']],
     ['none: none', 'none', () => undefined, []],
   ])(
-    'the consent page names the organizations that the application will learn of. %s',
+    'the consent page lists the organizations that the application will see. %s',
     async (_, organization_policy, select, names) => {
       const { owner, I } = realm.tenant
       const list = expectStatus(await owner.get(`${I}/organizations`), 200).data
@@ -412,7 +418,7 @@ describe('invalid documents', () => {
     ['a permanent redirect', () => raw(308, { location: publish().id }, '')],
     ['not found', () => raw(404, json, '{}')],
     ['an error', () => raw(500, json, '{}')],
-    ['created', () => self(good).replace('self', 'nothing')],
+    ['an unknown path', () => self(good).replace('self', 'nothing')],
     ['another client_id', () => publish({ client_id: 'https://app.example.com/client.json' }).id],
     ['the client_id with a slash', () => self((id) => ({ ...good(id), client_id: `${id}/` }))],
     ['the client_id in upper case', () => self((id) => ({ ...good(id), client_id: id.toUpperCase() }))],
@@ -460,13 +466,13 @@ describe('invalid documents', () => {
   ])('%s: an error page, no redirect, the document is neither shown nor cached', async (_, make) => {
     const id = make()
     for (let n = 1; n <= 2; n++) {
-      asked.length = 0
+      requestedPaths.length = 0
       const { page } = await realm.openSignInPage({ id, secret: undefined })
       expect([page.status, headingOf(page)]).toEqual([expect.any(Number), 'Something went wrong'])
       expect(page.status).toBeGreaterThanOrEqual(400)
       expect(page.status).toBeLessThan(500)
       expect(page.html).not.toMatch(/known to all|xxxx|javascript:/)
-      expect(asked).toEqual([new URL(id).pathname])
+      expect(requestedPaths).toEqual([new URL(id).pathname])
     }
     const token = await realm.postForm(
       '/token',
@@ -482,7 +488,7 @@ describe('invalid documents', () => {
     expect([headingOf(page), page.html.includes('did not respond in time')]).toEqual(['Something went wrong', true])
   })
 
-  test('jwks_uri is never fetched', async () => {
+  test('jwks_uri, logo_uri and request_uris are never fetched', async () => {
     const client = publish({
       jwks_uri: `${origin}/keys`,
       logo_uri: `${origin}/logo`,
@@ -490,11 +496,11 @@ describe('invalid documents', () => {
     })
     const { body } = await tokensOf(client)
     expect(body.access_token).toBeDefined()
-    expect(new Set(asked)).toEqual(new Set([new URL(client.id).pathname]))
+    expect(new Set(requestedPaths)).toEqual(new Set([new URL(client.id).pathname]))
   })
 })
 
-test('a document cannot make the logout endpoint an open redirect', async () => {
+test('the logout endpoint redirects to a URI of a document only with an ID token hint, so that it is no open redirect', async () => {
   const elsewhere = 'https://elsewhere.example/page'
   const client = publish({ post_logout_redirect_uris: [elsewhere] })
   const url = new URL(`${realm.url}/logout`)
@@ -505,8 +511,8 @@ test('a document cannot make the logout endpoint an open redirect', async () => 
 
   const { body } = await tokensOf(client)
   url.searchParams.set('id_token_hint', body.id_token)
-  const asked = await fetch(url, { redirect: 'manual' })
-  expect({ status: asked.status, location: asked.headers.get('location') }).toEqual({
+  const response = await fetch(url, { redirect: 'manual' })
+  expect({ status: response.status, location: response.headers.get('location') }).toEqual({
     status: 303,
     location: elsewhere,
   })
@@ -514,8 +520,8 @@ test('a document cannot make the logout endpoint an open redirect', async () => 
 
 test.each<[string, (client: TestClient) => unknown]>([
   ['cannot be fetched', ({ id }) => pages.delete(new URL(id).pathname)],
-  ['is disabled', () => configure({ enabled: false })],
-])('when the document %s, users are asked for confirmation of the logout and not redirected', async (_, end) => {
+  ['must not be used because the feature is disabled', () => configure({ enabled: false })],
+])('if the document %s, the logout page asks for confirmation and does not redirect', async (_, end) => {
   const client = publish({ post_logout_redirect_uris: [REDIRECT_URI] })
   const { body, browser } = await tokensOf(client)
   try {
@@ -568,25 +574,25 @@ describe('invalid client_id URLs', () => {
   ])('%s without ALLOW_PRIVATE_NETWORKS: an error page, and nothing is fetched', async (id) => {
     const strict = await strictly()
     const { page } = await strict.openSignInPage({ id, secret: undefined })
-    expect([headingOf(page), asked]).toEqual(['Something went wrong', []])
+    expect([headingOf(page), requestedPaths]).toEqual(['Something went wrong', []])
   })
 
   test('http on loopback needs ALLOW_PRIVATE_NETWORKS', async () => {
     const strict = await strictly()
     const { page } = await strict.openSignInPage(publish())
-    expect([headingOf(page), asked]).toEqual(['Something went wrong', []])
+    expect([headingOf(page), requestedPaths]).toEqual(['Something went wrong', []])
   })
 
-  let made: Promise<Realm> | undefined
+  let created: Promise<Realm> | undefined
   let strictApp: TestApp
   const strictly = () => {
-    made ??= (async () => {
+    created ??= (async () => {
       strictApp = await startApp()
       const place = await Realm.create(strictApp)
       await configure({ enabled: true }, place)
       return place
     })()
-    return made
+    return created
   }
   afterAll(async () => strictApp?.close())
 })
@@ -604,16 +610,16 @@ describe('documents are cached as Cache-Control says, between five minutes and a
     await open(client)
     app.clock.advance((seconds - 30) * 1000)
     await open(client)
-    expect(asked).toHaveLength(1)
+    expect(requestedPaths).toHaveLength(1)
     app.clock.advance(40_000)
     await open(client)
-    expect(asked).toHaveLength(2)
+    expect(requestedPaths).toHaveLength(2)
   })
 
   test('concurrent requests share one fetch', async () => {
     const client = publish()
     await Promise.all([open(client), open(client), open(client), open(client)])
-    expect(asked).toHaveLength(1)
+    expect(requestedPaths).toHaveLength(1)
   })
 
   test('a changed document applies after it is fetched again', async () => {
@@ -669,7 +675,7 @@ describe('allowed_resources and allowed_scopes: resources and scopes of metadata
     expect((await realm.refresh(client, again.body.refresh_token)).body.error).toBe('invalid_target')
   })
 
-  test('consent covers the shown resource and its scopes', async () => {
+  test('consent covers only the resource and the scopes that the page has shown', async () => {
     await allow()
     const client = publish()
     const { browser } = await tokensOf(client, { resource: mcp, scope: 'openid notes:read' })
@@ -709,8 +715,8 @@ describe('allowed_resources and allowed_scopes: resources and scopes of metadata
   test('an administrator cannot list a platform scope that they lack', async () => {
     const policy = { client_id_metadata_document: { allowed_scopes: ['issuers.users:read'] } }
     const weak = await createRestrictedKey(realm.tenant, { scopes: ['issuers:write'] })
-    const answer = await weak.patch(realm.tenant.I, { settings: { security: { openid_policy: policy } } })
-    expect([answer.status, answer.body.error]).toEqual([403, 'insufficient_scope'])
+    const response = await weak.patch(realm.tenant.I, { settings: { security: { openid_policy: policy } } })
+    expect([response.status, response.body.error]).toEqual([403, 'insufficient_scope'])
   })
 })
 

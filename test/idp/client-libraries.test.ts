@@ -1,4 +1,4 @@
-/** Applications with common OpenID Connect client libraries, from discovery to logout. */
+/** Common OpenID Connect client libraries work with the IdP from discovery to logout. */
 import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import * as oauth from 'oauth4webapi'
@@ -116,9 +116,10 @@ describe('oauth4webapi', () => {
     })
     const browser = new TestBrowser()
     const back = await browser.submit(await browser.open(url), { username: 'ada@example.com', password: PASSWORD })
-    // RFC 9207: the library rejects a response without `iss`, because the metadata announces it.
+    // The metadata contains authorization_response_iss_parameter_supported (RFC 9207), so the library rejects a
+    // response without `iss`.
     const params = oauth.validateAuthResponse(as, me, new URL(back.url), 'st')
-    const answer = await oauth.authorizationCodeGrantRequest(
+    const response = await oauth.authorizationCodeGrantRequest(
       as,
       me,
       oauth.None(),
@@ -127,7 +128,7 @@ describe('oauth4webapi', () => {
       verifier,
       insecure,
     )
-    const tokens = await oauth.processAuthorizationCodeResponse(as, me, answer, {
+    const tokens = await oauth.processAuthorizationCodeResponse(as, me, response, {
       expectedNonce: 'n-1',
       requireIdToken: true,
     })
@@ -144,7 +145,7 @@ describe('oauth4webapi', () => {
     )
     expect(info.email).toBe('ada@example.com')
 
-    // RFC 9068: verifies the token as a resource server does with this library.
+    // Verifies the access token as a resource server with this library does (RFC 9068).
     const request = new Request('https://api.example.com', {
       headers: { authorization: `Bearer ${tokens.access_token}` },
     })

@@ -1,5 +1,5 @@
 /**
- * Single-use values under concurrency: one request succeeds, the others count as reuse
+ * Concurrent requests with one single-use value: one request succeeds, the other requests count as reuse
  * (docs/contract.md#single-use-values, docs/contract.md#reuse-of-codes-and-refresh-tokens).
  */
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
@@ -43,12 +43,12 @@ async function introspect(token: string): Promise<boolean> {
 
 test('of 20 concurrent redemptions of a code one succeeds, and its tokens are revoked afterwards', async () => {
   const { redirect, verifier } = await realm.signIn(web, 'ada@example.com')
-  const answers = await parallel(() =>
+  const responses = await parallel(() =>
     realm.exchangeCode(web, { code: redirect['code']!, code_verifier: verifier, redirect_uri: REDIRECT_URI }),
   )
-  const [winner, ...others] = answers.filter(({ status }) => status === 200)
+  const [winner, ...others] = responses.filter(({ status }) => status === 200)
   expect(others).toEqual([])
-  expect(answers.filter(({ status, body }) => status === 400 && body.error === 'invalid_grant')).toHaveLength(19)
+  expect(responses.filter(({ status, body }) => status === 400 && body.error === 'invalid_grant')).toHaveLength(19)
   const { access_token, refresh_token } = winner!.body
   expect(await introspect(access_token)).toBe(false)
   expect((await realm.refresh(web, refresh_token)).body.error).toBe('invalid_grant')
@@ -58,51 +58,52 @@ test('of 20 concurrent redemptions of a code one succeeds, and its tokens are re
 
 test('of 20 concurrent refreshes in two processes one succeeds, and its family is revoked afterwards', async () => {
   const { refresh_token } = await realm.signInForTokens(web, 'ada@example.com')
-  // The second process serves the same issuer under another URL.
+  // The second process serves the issuer at another port.
   const twin = new Realm(second, realm.tenant)
   let turn = 0
-  const answers = await parallel(() => (turn++ % 2 === 0 ? realm : twin).refresh(web, refresh_token))
-  const [winner, ...others] = answers.filter(({ status }) => status === 200)
+  const responses = await parallel(() => (turn++ % 2 === 0 ? realm : twin).refresh(web, refresh_token))
+  const [winner, ...others] = responses.filter(({ status }) => status === 200)
   expect(others).toEqual([])
-  expect(answers.filter(({ status, body }) => status === 400 && body.error === 'invalid_grant')).toHaveLength(19)
+  expect(responses.filter(({ status, body }) => status === 400 && body.error === 'invalid_grant')).toHaveLength(19)
   expect((await realm.refresh(web, winner!.body.refresh_token)).body.error).toBe('invalid_grant')
   expect(await introspect(winner!.body.access_token)).toBe(false)
 })
 
-test('requests in one batch succeed or fail independently', async () => {
+test('of concurrent refreshes, only the family with a reused refresh token is revoked', async () => {
   const all = await Promise.all(Array.from({ length: 8 }, () => realm.signInForTokens(web, 'ada@example.com')))
   const [thief, ...honest] = all as [(typeof all)[number], ...typeof all]
-  const [again, ...answers] = await Promise.all([
+  const [again, ...responses] = await Promise.all([
     realm.refresh(web, thief.refresh_token),
     ...honest.map(({ refresh_token }) => realm.refresh(web, refresh_token)),
     realm.refresh(web, thief.refresh_token),
   ])
-  const twice = answers.pop()!
+  const twice = responses.pop()!
   expect([again.status, twice.status].sort()).toEqual([200, 400])
   const { body } = again.status === 200 ? again : twice
   expect((await realm.refresh(web, body.refresh_token)).body.error).toBe('invalid_grant')
-  for (const [at, answer] of answers.entries()) {
-    expect(answer.status).toBe(200)
-    const { sid } = jwtClaims(answer.body.access_token)
+  for (const [at, response] of responses.entries()) {
+    expect(response.status).toBe(200)
+    const { sid } = jwtClaims(response.body.access_token)
     expect(sid).toBe(jwtClaims(honest[at]!.access_token).sid)
-    expect((await realm.refresh(web, answer.body.refresh_token)).status).toBe(200)
+    expect((await realm.refresh(web, response.body.refresh_token)).status).toBe(200)
   }
 })
 
-test('of two refreshes that both read the token as unused, the slower one revokes the family of the faster', async () => {
+test('of two refreshes that both read the token as unused, the slower one revokes the tokens of the faster one', async () => {
   const { refresh_token } = await realm.signInForTokens(web, 'ada@example.com')
   const holder = await app.gatehouse.database.pool.connect()
   await holder.query('BEGIN')
   await holder.query(`SELECT 1 FROM idp_artifacts WHERE kind = 'RefreshToken' AND consumed_at IS NULL FOR UPDATE`)
   const twin = new Realm(second, realm.tenant)
-  // At two processes, because requests of one process share a statement. Both have read the token and wait for its row.
+  // One refresh goes to each process, because a process combines concurrent refreshes into one statement. When both
+  // statements wait for the row lock, both processes have read the token as unused.
   const both = Promise.all([realm.refresh(web, refresh_token), twin.refresh(web, refresh_token)])
   await waitForLockWaiters(app.gatehouse.database.pool, 2)
   await holder.query('COMMIT')
   holder.release()
-  const answers = await both
-  expect(answers.map(({ status }) => status).sort()).toEqual([200, 400])
-  const { body } = answers.find(({ status }) => status === 200)!
+  const responses = await both
+  expect(responses.map(({ status }) => status).sort()).toEqual([200, 400])
+  const { body } = responses.find(({ status }) => status === 200)!
   expect(await introspect(body.access_token)).toBe(false)
   expect((await realm.refresh(web, body.refresh_token)).body.error).toBe('invalid_grant')
 })
@@ -126,7 +127,7 @@ test('a used refresh token that is sent again revokes the family; the event has 
 test.each<[string, Record<string, string>, () => Promise<unknown>, () => Promise<unknown>]>([
   ['with a scope beyond the grant', { scope: 'openid email' }, nothing, nothing],
   ['while the member is suspended', {}, () => setMember('suspended'), () => setMember('active')],
-])('a used refresh token revokes the family %s, too', async (_, params, enter, leave) => {
+])('a used refresh token that is sent again %s also revokes the family', async (_, params, enter, leave) => {
   const first = await realm.signInForTokens(web, 'ada@example.com', { org })
   const next = await realm.refresh(web, first.refresh_token)
   expect(next.status).toBe(200)
@@ -147,7 +148,7 @@ test('a used refresh token that another client sends revokes nothing', async () 
   expect((await realm.refresh(spa, next.body.refresh_token)).status).toBe(200)
 })
 
-test('a used code that is sent again revokes only its own tokens', async () => {
+test('a used code that is sent again revokes only the tokens of that code', async () => {
   const other = await realm.signInForTokens(spa, 'ada@example.com')
   const { redirect, verifier } = await realm.signIn(spa, 'ada@example.com')
   const exchange = () =>

@@ -1,4 +1,7 @@
-/** Changes of issuers apply immediately in the same process, and after a notification in others, without a restart. */
+/**
+ * A change of an issuer applies without a restart: immediately in the process that made it, and in other processes when
+ * they have received the notification.
+ */
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { system } from '../../src/kernel/context.js'
 import { contextFor } from '../../src/platform/context.js'
@@ -46,7 +49,7 @@ test('a change applies to the next request of this process, and soon in another 
   await waitUntil('the other process shows the new name', async () => (await nameAt(twin, client)) === 'Round 9')
 })
 
-test('between a change and its notification, the cache is not trusted', async () => {
+test('the process that notifies of a change reads the issuer from the database until the notification arrives', async () => {
   const client = await realm.createClient()
   const before = await nameAt(realm, client)
   await app.gatehouse.database.pool.query(
@@ -110,7 +113,7 @@ test('the commit sends the notification, a rollback does not; a broken connectio
   const pending: string[] = []
   let reconnects = 0
   const subscription: Subscription = listen(app.gatehouse.database, app.gatehouse.log, {
-    // Notifications of earlier events may still arrive.
+    // Notifications of earlier changes may still arrive, so only those with the topic `client` count.
     onNotification: (topic, id) => topic === 'client' && heard.push(`${topic}:${id}`),
     onPending: (topic, id) => pending.push(`${topic}:${id}`),
     onReconnect: () => reconnects++,
@@ -137,7 +140,7 @@ test('the commit sends the notification, a rollback does not; a broken connectio
   }
 })
 
-test('the version check finds changes without a notification', async () => {
+test('a change without a notification applies after ten seconds, when the process checks the version', async () => {
   const client = await realm.createClient()
   await nameAt(realm, client)
   await app.gatehouse.database.pool.query(
@@ -155,12 +158,12 @@ test('issuers that are created concurrently get different keys; the key pool ref
   await waitUntil('the pool has six spare keys', async () => (await prisma.spareKey.count()) >= 6)
   expect(await prisma.spareKey.count()).toBe(6)
   const { owner, A } = realm.tenant
-  const made = await Promise.all(
+  const created = await Promise.all(
     [1, 2, 3].map(
       async (n) => expectStatus(await owner.post(`${A}/issuers`, { name: `parallel ${n}` }), 201).data.id as string,
     ),
   )
-  const keys = await prisma.signingKey.findMany({ where: { issuerId: { in: made } } })
+  const keys = await prisma.signingKey.findMany({ where: { issuerId: { in: created } } })
   expect(keys).toHaveLength(18)
   expect(new Set(keys.map(({ kid }) => kid)).size).toBe(18)
   expect(await prisma.spareKey.count()).toBe(0)

@@ -45,7 +45,7 @@ const here = new Agent({
 })
 const send = ((url: string, init: object) => undiciFetch(url, { ...init, dispatcher: here })) as unknown as typeof fetch
 
-/** The issuer identifier under a host, with the scheme and port of IDP_URL. */
+/** The issuer identifier under a host, with http and the port of IDP_URL. */
 const urlAt = (host: string, issuerId: string, at: TestApp = app) =>
   `http://${host}:${new URL(at.gatehouse.config.idpUrl).port}/${issuerId}`
 
@@ -56,7 +56,7 @@ async function assignDomain({ owner, A, issuerId }: Tenant, host: string): Promi
   expectStatus(await owner.post(`${A}/domains/${host}/assign`, { issuer_id: issuerId }), 200)
 }
 
-/** Requests a path of one process with these headers; fetch would set its own Host. */
+/** Requests a path of one process with these headers. Uses undici's `request`, because fetch cannot send another Host. */
 async function sendRequest(path: string, headers: Record<string, string>, at = app): Promise<IdpResponse> {
   const { statusCode, body } = await request(`${at.idpUrl}${path}`, { headers })
   return readResponse(new Response(await body.text(), { status: statusCode, headers: { 'content-type': 'json' } }))
@@ -145,10 +145,13 @@ describe('the host of the request determines all URLs', () => {
     const { owner, I } = plain.tenant
     const { data } = expectStatus(await owner.post(`${I}/auth-methods`, { name: 'Passkey', method: 'passkey' }), 201)
     const person = await createTestUser(plain)
-    const asked = expectStatus(await owner.post(`${person.path}/passkey-challenge`, { rp_id: HOST }), 201).data
+    const ceremony = expectStatus(await owner.post(`${person.path}/passkey-challenge`, { rp_id: HOST }), 201).data
     const passkey = new Passkey(person.id, new URL(custom.url).origin)
-    const credential = JSON.parse(passkey.register(asked.options))
-    expectStatus(await owner.post(person.path, { type: 'passkey', credential, challenge_id: asked.challenge_id }), 201)
+    const credential = JSON.parse(passkey.register(ceremony.options))
+    expectStatus(
+      await owner.post(person.path, { type: 'passkey', credential, challenge_id: ceremony.challenge_id }),
+      201,
+    )
 
     const here = await custom.openSignInPage(web)
     const options = passkeyOptionsOn(here.page)
@@ -224,13 +227,13 @@ test('access tokens with either issuer identifier are valid at the endpoints of 
     const { access_token, refresh_token } = await from.signInForTokens(web, 'ada@example.com')
     for (const at of [plain, custom]) {
       expect((await at.userinfo(access_token)).status).toBe(200)
-      const answer = await at.postForm('/introspect', web, { token: access_token })
-      expect(answer.body).toMatchObject({ active: true, iss: from.url })
+      const response = await at.postForm('/introspect', web, { token: access_token })
+      expect(response.body).toMatchObject({ active: true, iss: from.url })
     }
     const params = { resource: app.gatehouse.config.baseUrl, scope: 'openid issuers:read' }
     const forCore = await from.signInForTokens(web, 'ada@example.com', params)
     expect((await createApiClient(app.baseUrl, forCore.access_token).get(plain.tenant.I)).status).toBe(200)
-    // A refresh works at the other host too; its tokens have the issuer identifier of that host.
+    // A refresh also works at the other host. The new tokens have the issuer identifier of that host.
     const other = from === plain ? custom : plain
     const refreshed = await other.refresh(web, refresh_token)
     expect([refreshed.status, jwtClaims(refreshed.body.access_token).iss]).toEqual([200, other.url])
@@ -239,14 +242,14 @@ test('access tokens with either issuer identifier are valid at the endpoints of 
   }
 })
 
-test('a code belongs to the issuer, not to the host: it can be exchanged at either', async () => {
+test('a code belongs to the issuer, not to the host: it can be exchanged at either host', async () => {
   const { redirect, verifier } = await custom.signIn(web, 'ada@example.com')
-  const answer = await plain.exchangeCode(web, {
+  const response = await plain.exchangeCode(web, {
     code: redirect['code']!,
     code_verifier: verifier,
     redirect_uri: REDIRECT_URI,
   })
-  expect([answer.status, jwtClaims(answer.body.id_token).iss]).toEqual([200, plain.url])
+  expect([response.status, jwtClaims(response.body.id_token).iss]).toEqual([200, plain.url])
 })
 
 test("a logout token has the issuer identifier of the session's host", async () => {
@@ -339,7 +342,7 @@ describe('the public URL never comes from the request', () => {
     expect(await issuerInMetadata({ host: HOST, 'x-forwarded-host': 'evil.example.net' })).toBe(custom.url)
   })
 
-  test('with TRUST_PROXY the value of the proxy counts, not earlier ones', async () => {
+  test('with TRUST_PROXY only the X-Forwarded-Host value of the trusted proxy counts, not earlier values', async () => {
     const behind = await startApp({ env: { TRUST_PROXY: '1' } })
     const tenant = await createTenant(behind)
     const now = behind.clock.now()
@@ -386,7 +389,7 @@ test('unassigning takes effect immediately in every process; tokens with the dom
   expect((await plain.userinfo(access_token)).status).toBe(401)
   expect((await plain.refresh(web, refresh_token)).status).toBe(200)
 
-  // Assigned to another issuer, the domain serves that one, and this issuer is 404 under it.
+  // When the domain is assigned to another issuer, it serves the other issuer, and this issuer is 404 under the domain.
   const { data } = expectStatus(await owner.post(`${A}/issuers`, { name: 'Heir' }), 201)
   expectStatus(await owner.post(`${A}/domains/${HOST}/assign`, { issuer_id: data.id }), 200)
   expect(await issuerInMetadata({ host: HOST }, app, data.id)).toBe(urlAt(HOST, data.id))

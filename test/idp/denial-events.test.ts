@@ -29,7 +29,7 @@ beforeEach(async () => {
   heard = await eventsRecordedFromNow(app, realm.tenant.accountId)
 })
 
-/** Events are written after the response: waits until there are this many. */
+/** Returns the events of denied requests when there are at least `count`. Events are written after the response. */
 async function deniedEvents(count: number): Promise<RecordedEvent[]> {
   const events = await waitUntil(`${count} events of denials are recorded`, async () => {
     const found = await heard('token.denied', 'authorization.denied')
@@ -38,7 +38,10 @@ async function deniedEvents(count: number): Promise<RecordedEvent[]> {
   return events!
 }
 
-/** All events of denials so far: waits for one of another client, which is recorded after them. */
+/**
+ * Returns all events of denied requests of `web` and `spa`. To be sure that no event is missing, it sends a request of
+ * another client and waits for the event of that request, which is recorded last.
+ */
 async function allDeniedEvents(): Promise<RecordedEvent[]> {
   const last = await realm.createClient({}, { confidential: true })
   await realm.refresh(last, 'x')
@@ -123,7 +126,7 @@ test.each([
   expect([event!.type, event!.data.error]).toEqual(['authorization.denied', error])
 })
 
-test('one event per client, reason and minute, in two processes and in a burst; another reason or minute is another event', async () => {
+test('concurrent denials in two processes are one event per client, reason and minute', async () => {
   const twin = new Realm(second, realm.tenant, `${second.idpUrl}/${realm.tenant.issuerId}`)
   const burst = () =>
     Promise.all(Array.from({ length: 20 }, (_, i) => (i % 2 === 0 ? realm : twin).refresh(web, `x${i}`)))
@@ -139,7 +142,7 @@ test('one event per client, reason and minute, in two processes and in a burst; 
   expect(await allDeniedEvents()).toHaveLength(3)
 })
 
-test('unknown clients cause no event, and a client that varies its reasons only a few', async () => {
+test('denials of unknown clients are no events; a client with many different denials causes at most 20 events', async () => {
   await Promise.all(
     Array.from({ length: 20 }, (_, i) => realm.refresh({ id: `cli_${String(i).padStart(26, '0')}`, secret: 's' }, 'x')),
   )

@@ -27,13 +27,13 @@ beforeAll(async () => {
 afterAll(() => app.close())
 
 let callers = 0
-/** Each caller has an IP address, and so a rate limit, of its own. */
+/** The headers of a caller with a new IP address, so that rate limits of earlier callers do not apply. */
 const caller = () => ({ 'x-forwarded-for': `198.51.100.${++callers % 250}, 10.${callers >> 8}.0.${callers & 255}` })
 
 const get = async (path: string, headers: Record<string, string> = {}, method = 'GET', at = app) =>
   readResponse(await fetch(`${at.idpUrl}${path}`, { method, headers: { ...caller(), ...headers } }))
 
-/** Every path of a document, by path form. */
+/** The paths of the discovery documents and of the key set, by name. */
 const forms: [string, (issuer: string) => string][] = [
   ['OpenID Connect Discovery 1.0, appended', (id) => `/${id}/.well-known/openid-configuration`],
   ['OpenID Connect Discovery 1.0, inserted', (id) => `/.well-known/openid-configuration/${id}`],
@@ -55,10 +55,10 @@ describe.each(forms)('%s', (name, pathOf) => {
     expect(headers.get('content-type')).toContain('application/json')
   })
 
-  test('an unknown, a deleted and a malformed issuer get the same 404 with an OAuthError', async () => {
+  test('unknown, deleted and malformed issuer ids are 404 with an OAuthError', async () => {
     const unknown = `iss_${'0'.repeat(26)}`
-    const answers = await Promise.all([gone, unknown].map((id) => get(pathOf(id))))
-    for (const { status, headers, body } of answers) {
+    const responses = await Promise.all([gone, unknown].map((id) => get(pathOf(id))))
+    for (const { status, headers, body } of responses) {
       expect({ status, body }).toEqual({
         status: 404,
         body: { error: 'not_found', error_description: 'There is no such issuer.' },
@@ -85,16 +85,16 @@ describe.each(forms)('%s', (name, pathOf) => {
     expect((await get(pathOf(realm.tenant.issuerId))).status).toBe(200)
   })
 
-  test('any origin may read it, and may send a preflight request', async () => {
+  test('any origin may read the document, and may send a preflight request', async () => {
     const path = pathOf(realm.tenant.issuerId)
     const plain = await get(path, { origin: 'https://anywhere.example' })
     expect(plain.headers.get('access-control-allow-origin')).toBe('*')
-    const asked = await get(
+    const response = await get(
       path,
       { origin: 'https://anywhere.example', 'access-control-request-method': 'GET' },
       'OPTIONS',
     )
-    expect([asked.status, asked.headers.get('access-control-allow-methods')]).toEqual([204, 'GET'])
+    expect([response.status, response.headers.get('access-control-allow-methods')]).toEqual([204, 'GET'])
   })
 
   test('HEAD has the headers of GET, without the body', async () => {
@@ -120,11 +120,11 @@ describe('caching of the key set', () => {
   const path = () => `/${realm.tenant.issuerId}/jwks.json`
 
   test('Cache-Control and a strong ETag, the same in every process and response', async () => {
-    const answers = [await get(path()), await get(path()), await get(path(), {}, 'GET', second)]
-    const tags = new Set(answers.map(({ headers }) => headers.get('etag')))
+    const responses = [await get(path()), await get(path()), await get(path(), {}, 'GET', second)]
+    const tags = new Set(responses.map(({ headers }) => headers.get('etag')))
     expect(tags.size).toBe(1)
     expect([...tags][0]).toMatch(/^"[\w-]+"$/)
-    for (const { headers } of answers) expect(headers.get('cache-control')).toBe(HEADER)
+    for (const { headers } of responses) expect(headers.get('cache-control')).toBe(HEADER)
   })
 
   test('If-None-Match: 304 with the same headers and no body, for a list, a weak ETag and *', async () => {
@@ -142,7 +142,7 @@ describe('caching of the key set', () => {
     }
   })
 
-  test('If-None-Match: another ETag, that of another issuer, one without quotes and an empty one are 200', async () => {
+  test('If-None-Match with another ETag, the ETag of another issuer, a value without quotes or an empty value is 200', async () => {
     const tag = (await get(path())).headers.get('etag')!
     const other = await Realm.create(app, 'Other')
     const others = (await get(`/${other.tenant.issuerId}/jwks.json`)).headers.get('etag')!
@@ -162,13 +162,13 @@ describe('caching of the key set', () => {
     expect(after.status).toBe(200)
     expect(after.headers.get('etag')).not.toBe(tag)
     expect(after.body.keys.length).toBeGreaterThan(before.body.keys.length)
-    // RFC 7517: the set also has keys that only verify.
+    // The JWK Set (RFC 7517) keeps keys that no longer sign, because tokens that they signed must still be verified.
     const kids = after.body.keys.map(({ kid }: { kid: string }) => kid)
     for (const { kid } of before.body.keys) expect(kids).toContain(kid)
   })
 })
 
-describe('lists of the discovery document, literally', () => {
+describe('the discovery document contains exactly these lists', () => {
   test.each([
     ['scopes_supported', ['openid', 'email', 'profile', 'address', 'phone']],
     ['response_types_supported', ['code']],

@@ -30,7 +30,7 @@ describe('metadata', () => {
     `/.well-known/oauth-authorization-server/${id}`,
   ]
 
-  test('both documents, in both path forms, have these lists literally', async () => {
+  test('both documents, in both path forms, contain exactly these lists', async () => {
     for (const address of addresses(realm.tenant.issuerId)) {
       const { status, body, headers } = await get(address)
       expect(status).toBe(200)
@@ -94,7 +94,7 @@ describe('metadata', () => {
 })
 
 describe('key set', () => {
-  test('two generations of three algorithms, public members only, use sig, kid is a UUID', async () => {
+  test('has a current and a next key of three algorithms, with public members only, use sig and a UUID as kid', async () => {
     const { body, headers } = await get(`/${realm.tenant.issuerId}/jwks.json`)
     expect(headers.get('cache-control')).toBe('public, max-age=3600, s-maxage=3600, stale-if-error=120')
     const shapes: Record<string, string[]> = {
@@ -126,15 +126,15 @@ describe('key set', () => {
   })
 
   test.each(['/jwks.json', '/.well-known/openid-configuration'])(
-    '%s: If-None-Match answers 304 (RFC 9110 section 13.1.2)',
+    '%s is 304 if If-None-Match contains its ETag (RFC 9110 section 13.1.2)',
     async (path) => {
       const address = `/${realm.tenant.issuerId}${path}`
       const tag = (await get(address)).headers.get('etag')!
       expect(tag).toMatch(/^"[^"]+"$/)
       for (const value of [tag, `W/${tag}`, `"other", ${tag}`, '*']) {
-        const answer = await get(address, { 'if-none-match': value })
-        expect({ value, status: answer.status, body: answer.body }).toEqual({ value, status: 304, body: '' })
-        expect(answer.headers.get('etag')).toBe(tag)
+        const response = await get(address, { 'if-none-match': value })
+        expect({ value, status: response.status, body: response.body }).toEqual({ value, status: 304, body: '' })
+        expect(response.headers.get('etag')).toBe(tag)
       }
       expect((await get(address, { 'if-none-match': '"other"' })).status).toBe(200)
       const head = await get(address, {}, 'HEAD')
@@ -168,12 +168,12 @@ test.each([
 ])('OPTIONS %s lists the methods, also without CORS headers', async (path, allow) => {
   const address = `/${realm.tenant.issuerId}${path}`
   for (const headers of [{}, { origin: 'https://app.example.com', 'access-control-request-method': 'POST' }]) {
-    const { status, headers: answered } = await get(address, headers, 'OPTIONS')
-    expect([status, answered.get('allow')]).toEqual([204, allow])
+    const { status, headers: responseHeaders } = await get(address, headers, 'OPTIONS')
+    expect([status, responseHeaders.get('allow')]).toEqual([204, allow])
   }
 })
 
-test('while the database is unavailable: documents are served, everything else is 503 with Retry-After, and recovers by itself', async () => {
+test('while the database is unavailable, cached documents are served and token requests are 503 with Retry-After; afterwards they work again', async () => {
   const document = `/${realm.tenant.issuerId}/jwks.json`
   expect((await get(document)).status).toBe(200)
   const name = new URL(app.databaseUrl).pathname.slice(1)
@@ -193,6 +193,6 @@ test('while the database is unavailable: documents are served, everything else i
     await admin.query(`ALTER DATABASE ${name} ALLOW_CONNECTIONS true`)
     await admin.end()
   }
-  const answer = await realm.postForm('/token', client, { grant_type: 'refresh_token', refresh_token: 'x' })
-  expect([answer.status, answer.body.error]).toEqual([400, 'invalid_grant'])
+  const response = await realm.postForm('/token', client, { grant_type: 'refresh_token', refresh_token: 'x' })
+  expect([response.status, response.body.error]).toEqual([400, 'invalid_grant'])
 })

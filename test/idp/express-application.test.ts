@@ -1,4 +1,4 @@
-/** A web application with express-openid-connect signs a user in, reads the profile and signs out. */
+/** A web application with express-openid-connect signs a user in, reads the profile and signs the user out. */
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
@@ -56,6 +56,6 @@ test('express-openid-connect: signs in on the hosted page, reads the profile, an
 
   const goodbye = await browser.open(`${home}/logout`)
   expect([goodbye.url, JSON.parse(goodbye.html)]).toEqual([`${home}/goodbye`, { signedIn: false }])
-  // The IdP session has ended too: the next visit requires a sign-in.
+  // The browser session at the IdP has also ended, so the next visit requires a sign-in.
   expect(headingOf(await browser.open(`${home}/profile`))).toBe(headingOf(signIn))
 })

@@ -1,7 +1,7 @@
 /**
  * Every documented setting of an issuer has an effect (docs/contract.md#settings-without-effect,
- * docs/contract.md#configuration-health): each key has a row here, which either tests the effect or names the test file
- * that does.
+ * docs/contract.md#configuration-health). Each key has an entry in `effects`, which either tests the effect or names the
+ * test file that tests it.
  */
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -20,7 +20,7 @@ beforeAll(async () => {
 })
 afterAll(() => app.close())
 
-/** Creates an issuer with one setting; `path` is `security.mfa_required`, for example. */
+/** Creates an issuer with one setting. `path` is its dotted path, for example `security.mfa_required`. */
 async function issuerWith(path: string, value: unknown): Promise<Realm> {
   const realm = await Realm.create(app)
   const settings = path.split('.').reduceRight<unknown>((inner, key) => ({ [key]: inner }), value)
@@ -56,7 +56,7 @@ async function pageOf(realm: Realm, headers: Record<string, string> = {}) {
   return page.html
 }
 
-/** The test of the effect, or the test file that has it. */
+/** A function that tests the effect of a setting, or the path of the test file that tests it, relative to `test`. */
 type Effect = string | (() => Promise<void>)
 
 const effects: Record<string, Effect> = {
@@ -84,8 +84,8 @@ const effects: Record<string, Effect> = {
     const allowed = async (realm: Realm) => {
       const { id } = await realm.createClient({}, { confidential: true })
       const body = new URLSearchParams({ grant_type: 'refresh_token', refresh_token: 'x', client_id: id })
-      const answer = await fetch(`${realm.url}/token`, { method: 'POST', body, headers: { origin } })
-      return answer.headers.get('access-control-allow-origin')
+      const response = await fetch(`${realm.url}/token`, { method: 'POST', body, headers: { origin } })
+      return response.headers.get('access-control-allow-origin')
     }
     expect(await allowed(await issuerWith('security.cors_origins', [origin]))).toBe(origin)
     expect(await allowed(await issuerWith('security.cors_origins', []))).not.toBe(origin)
@@ -148,8 +148,8 @@ const effects: Record<string, Effect> = {
     expect((await realm.signIn(client, 'ada@example.com')).redirect['code']).toBeDefined()
     app.clock.advance(2 * DAY)
     const { page, browser } = await realm.openSignInPage(client)
-    const answered = await browser.submit(page, { username: 'ada@example.com', password: PASSWORD })
-    expect(headingOf(answered)).toBe('Choose a new password')
+    const nextPage = await browser.submit(page, { username: 'ada@example.com', password: PASSWORD })
+    expect(headingOf(nextPage)).toBe('Choose a new password')
     app.clock.advance(-31 * DAY)
   },
   'security.password_policy.check_breached': 'contract/breached-passwords.test.ts',
@@ -166,7 +166,7 @@ const effects: Record<string, Effect> = {
   'branding.language': async () => {
     const realm = await issuerWith('branding.language', 'de')
     expect(await pageOf(realm)).toContain('<html lang="de"')
-    // Only the default: the language that the browser requests comes first.
+    // branding.language is only the default. The language that the browser requests has precedence.
     expect(await pageOf(realm, { 'accept-language': 'en' })).toContain('<html lang="en"')
   },
   ...Object.fromEntries(
@@ -181,14 +181,14 @@ const effects: Record<string, Effect> = {
   ),
 }
 
-/** Paths of all keys of the settings schema. */
+/** Returns the dotted paths of all keys of a Zod schema. */
 function keysOf(rules: unknown, path: string[] = []): string[] {
   if (rules instanceof z.ZodOptional || rules instanceof z.ZodNullable) return keysOf(rules.unwrap(), path)
   if (!(rules instanceof z.ZodObject)) return [path.join('.')]
   return Object.entries(rules.shape).flatMap(([key, inner]) => keysOf(inner, [...path, key]))
 }
 
-test('there is exactly one row for every key', () => {
+test('every key of the settings schema has an entry, and every entry has a key', () => {
   expect(Object.keys(effects).sort()).toEqual(keysOf(issuerSettingsRules).sort())
 })
 

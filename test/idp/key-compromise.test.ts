@@ -77,7 +77,7 @@ describe('gatehouse keys list', () => {
     expect(JSON.stringify(keys)).not.toContain('"d"')
   })
 
-  test('without an issuer it lists all; an unknown issuer is an error', async () => {
+  test('without --issuer it lists the keys of all issuers; an unknown issuer is an error', async () => {
     const issuers = await app.gatehouse.database.prisma.issuer.count({ where: { status: { not: 'deleted' } } })
     expect((await cli('list')).stdout.trim().split('\n')).toHaveLength(6 * issuers)
     for (const words of [['list'], ['rotate'], ['rotate', '--now']]) {
@@ -89,7 +89,7 @@ describe('gatehouse keys list', () => {
 })
 
 describe('gatehouse keys rotate', () => {
-  test('a recently published next key signs later, and the output says when; a third call changes nothing', async () => {
+  test('a recently published next key signs later, and the output says when; a second call changes nothing', async () => {
     const fresh = await createTenant(app, 'Young')
     const { issuerId } = fresh
     const before = await listed(issuerId)
@@ -120,7 +120,7 @@ describe('gatehouse keys rotate', () => {
 
   test('a next key that was published long enough ago signs immediately, in every running process', async () => {
     const { issuerId } = realm.tenant
-    // As if the issuer had been created two hours earlier.
+    // Makes the keys two hours older, so that caches have the next keys.
     await app.gatehouse.database.prisma.signingKey.updateMany({
       where: { issuerId },
       data: { createdAt: { decrement: 7_200_000 } },
@@ -143,7 +143,7 @@ describe('gatehouse keys rotate', () => {
     expect(retired!.leaves_at).toBe(current!.signs_from + 45 * 86_400_000)
   })
 
-  test('without an issuer, all are rotated', async () => {
+  test('without --issuer the keys of all issuers are rotated', async () => {
     const issuers = await app.gatehouse.database.prisma.issuer.count({ where: { status: { not: 'deleted' } } })
     const { code, stdout } = await cli('rotate')
     expect([code, stdout.trim().split('\n').length]).toEqual([0, issuers])
@@ -157,7 +157,7 @@ describe('gatehouse keys rotate --now', () => {
       .graphql('{ me { type } }')
       .then(({ status }) => status)
 
-  test('old keys leave the JWKS, new ones sign immediately, and no token of the old ones is valid anywhere', async () => {
+  test('old keys leave the JWKS, new keys sign immediately, and no token that an old key signed is valid anywhere', async () => {
     const { owner, I, A, issuerId } = realm.tenant
     const resource = app.baseUrl
     const plain = await realm.signInForTokens(client, 'ada@example.com')
@@ -189,7 +189,7 @@ describe('gatehouse keys rotate --now', () => {
     expect(output).toContain(`Replacing all signing keys of ${issuerId}.`)
     expect(output).toContain('Personal tokens are revoked and must be created again.')
 
-    // The database decides, whatever a process has cached.
+    // Each process checks in the database whether a token is valid, even while it still has the old keys in its cache.
     const ended = { userinfo: 401, session: 401, active: false, core: 401, personal: 401 }
     expect([await statuses(realm), await statuses(twin)]).toEqual([ended, ended])
     await waitUntil(
@@ -199,11 +199,11 @@ describe('gatehouse keys rotate --now', () => {
     const kids = await kidsAt(realm)
     expect(kids).toHaveLength(6)
     for (const kid of kids) expect([...old, ...spare]).not.toContain(kid)
-    // The spare keys were stored next to the old keys, so they count as compromised too.
+    // An attacker who read the signing keys can have read the spare keys as well, so the spare keys are deleted too.
     const left = await app.gatehouse.database.prisma.spareKey.findMany()
     expect(left.filter(({ kid }) => spare.includes(kid))).toEqual([])
 
-    // Sessions and refresh tokens are not signed: they continue, with tokens of the new key.
+    // Sessions and refresh tokens are not signed, so they stay valid. A refresh issues tokens that the new key signs.
     const current = (await listed()).find(({ alg, signing }) => alg === 'ES256' && signing)!
     for (const place of [realm, twin]) {
       const refreshed = await place.refresh(client, (place === realm ? plain : scoped).refresh_token)
@@ -239,7 +239,7 @@ describe('gatehouse keys rotate --now', () => {
     expect(await core(token_plain)).toBe(200)
   })
 
-  test('another issuer keeps its keys and tokens; without --issuer all issuers get new ones', async () => {
+  test('other issuers keep their keys; without --issuer all issuers get new keys', async () => {
     const other = await Realm.create(app, 'Bystander')
     const before = await kidsAt(other)
     expect((await cli('rotate', '--now', '--issuer', realm.tenant.issuerId)).code).toBe(0)

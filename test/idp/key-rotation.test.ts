@@ -29,7 +29,10 @@ let realm: Realm
 let client: TestClient
 const MINUTE = 60_000
 const DAY = 86_400_000
-/** `max-age` plus ten minutes (docs/contract.md#signing-key-publication). */
+/**
+ * How long a key must be in the JWKS before it signs, in milliseconds: `max-age` plus ten minutes
+ * (docs/contract.md#signing-key-publication).
+ */
 const PUBLISHED_BEFORE = 4_200_000
 const MACHINE = { application_type: 'm2m', grant_types: ['client_credentials'], redirect_uris: [] }
 const machineOf = (at: Realm, openid: object = {}) =>
@@ -75,7 +78,7 @@ test.each([
   ['2027-01-01T00:00:00Z', '2026-12', '2027-01-31T01:00:00Z'],
   ['2027-01-31T02:00:00Z', '2027-01', '2027-02-28T01:00:00Z'],
   ['2028-02-29T00:30:00Z', '2028-01', '2028-02-29T01:00:00Z'],
-])('at %s the last rotation was that of %s, the next one is %s', (now, period, next) => {
+])('at %s the last rotation was that of %s, and the next rotation is at %s', (now, period, next) => {
   expect([periodOf(Date.parse(now)), new Date(nextRotationAfter(Date.parse(now))).toISOString()]).toEqual([
     period,
     new Date(next).toISOString(),
@@ -83,8 +86,8 @@ test.each([
 })
 
 /**
- * An issuer as relying parties see it through several processes, with the time when each key was first published by
- * all.
+ * Observes the keys of an issuer through several processes, as relying parties see them, and remembers when each key was
+ * first published by all processes.
  */
 class KeyPublicationMonitor {
   private readonly published = new Map<string, number>()
@@ -98,7 +101,11 @@ class KeyPublicationMonitor {
     for (const kid of kidsOf(await keysAt(at))) witness.published.set(kid, 0)
     return witness
   }
-  /** @returns the key that signs now in all processes; every signing key must have been published long enough */
+  /**
+   * Waits until all processes publish and use the same keys. Fails if a key signs that was not published long enough
+   * before.
+   * @returns the `kid` of the key that signs
+   */
   async look(): Promise<string> {
     let sets: string[][] = []
     await waitUntil('all processes serve the same key set', async () => {
@@ -118,8 +125,11 @@ class KeyPublicationMonitor {
     return signers[0]!
   }
   /**
-   * Observes the issuer at an interval, optionally running the job before each observation.
-   * @returns the signing keys, in order
+   * Calls `look` repeatedly while the test clock advances.
+   * @param span total time in milliseconds
+   * @param step time between two observations, in milliseconds
+   * @param before runs before each observation, for example the rotation job
+   * @returns the `kid`s of the keys that have signed, in order
    */
   async watch(span: number, step: number, before = async () => {}): Promise<string[]> {
     const signed = [await this.look()]
@@ -132,12 +142,12 @@ class KeyPublicationMonitor {
     return signed
   }
 }
-/** Deletes an issuer, so that later rotations need not generate keys for it. */
+/** Deletes the issuer of a test, so that rotations in later tests need not generate keys for it. */
 const gone = async ({ tenant }: Pick<Realm, 'tenant'>) => expectStatus(await tenant.owner.delete(tenant.I), 204)
 const request = (one: TestApp, issuerId: string) => rotateKeys(systemContext(one.gatehouse), issuerId)
 
 describe('a key is in the JWKS at least 4,200 seconds before its first signature', () => {
-  /** Each returns the number of keys that have signed. */
+  /** Each function returns the number of keys that have signed, which must be `signed`. */
   const scenarios: Record<
     string,
     [signed: number, (witness: KeyPublicationMonitor, issuerId: string) => Promise<number>]
@@ -206,7 +216,7 @@ describe('a key is in the JWKS at least 4,200 seconds before its first signature
     await gone(fresh)
   })
 
-  test.each([30_000, -30_000])('also in a process whose clock differs by %i ms', async (by) => {
+  test.each([30_000, -30_000])('in a process whose clock differs by %i ms', async (by) => {
     const { baseUrl: BASE_URL, idpUrl: IDP_URL } = app.gatehouse.config
     const clock = { now: () => app.clock.now() + by, advance: () => {} }
     const other = await startApp({ env: { BASE_URL, IDP_URL }, databaseUrl: app.databaseUrl, clock })
@@ -237,10 +247,10 @@ describe('a key is in the JWKS at least 4,200 seconds before its first signature
       const cutAt = app.clock.now()
       for (const minutes of [0, 1, 9, 20, 30, 7]) {
         app.clock.advance(minutes * MINUTE)
-        const answer = await ask()
-        const { keys } = (await answer.json()) as { keys: Key[] }
-        expect([answer.status, kidsOf(keys)]).toEqual([200, before])
-        const maxAge = Number(/max-age=(\d+),/.exec(answer.headers.get('cache-control')!)![1])
+        const response = await ask()
+        const { keys } = (await response.json()) as { keys: Key[] }
+        expect([response.status, kidsOf(keys)]).toEqual([200, before])
+        const maxAge = Number(/max-age=(\d+),/.exec(response.headers.get('cache-control')!)![1])
         const staleIfError = 120_000
         expect(app.clock.now() + 1000 * maxAge + staleIfError).toBeLessThanOrEqual(cutAt + PUBLISHED_BEFORE)
         expect(maxAge).toBeLessThanOrEqual(3600)
@@ -309,7 +319,7 @@ test('a new issuer publishes a current and a next key of each algorithm, and sig
   }
 })
 
-test('one new key per algorithm, once however many processes run the job, and again only next month', async () => {
+test('each algorithm gets one new key, however often the processes run the job in a month', async () => {
   const others = await Promise.all(Array.from({ length: 3 }, (_, n) => createTenant(app, `Other ${n}`)))
   const before = await keysAt(realm)
   const tokens = await realm.signInForTokens(client, 'ada@example.com')
@@ -339,7 +349,7 @@ test('one new key per algorithm, once however many processes run the job, and ag
   for (const tenant of others) await gone({ tenant })
 })
 
-test('deleted issuers get none; disabled ones do', async () => {
+test('the job creates keys for disabled issuers, but not for deleted ones', async () => {
   const [deleted, disabled] = await Promise.all([createTenant(app, 'Gone'), createTenant(app, 'Disabled')])
   await gone({ tenant: deleted })
   expectStatus(await disabled.owner.patch(disabled.I, { status: 'disabled' }), 200)
@@ -359,7 +369,7 @@ describe('old keys are kept at least 45 days', () => {
       await removeRetiredKeys(systemContext(app.gatehouse))
       return count()
     }
-    // The next key signs from the end of the month on, so the first one is retired then.
+    // The next key starts to sign at the end of the month, and the first key is retired at that time.
     app.clock.advance(untilRotation())
     expect(await clean(44)).toBe(6)
     expect(await clean(2)).toBe(3)
@@ -369,7 +379,7 @@ describe('old keys are kept at least 45 days', () => {
     expect(await keysAt(new Realm(app, tenant))).toHaveLength(6)
   })
 
-  test('an ID token of a removed key is not a valid hint: the user is asked, and returns to the application', async () => {
+  test('an ID token of a removed key is no valid hint: the logout page asks for confirmation, and then redirects', async () => {
     const { id_token, browser } = await realm.signInForTokens(client, 'ada@example.com')
     const { kid } = jwtHeader(id_token)
     await app.gatehouse.database.prisma.signingKey.delete({ where: { kid } })
@@ -386,7 +396,10 @@ describe('old keys are kept at least 45 days', () => {
   })
 })
 
-/** Applies the migrations before this one, then `fill`, then all others. */
+/**
+ * Creates a database with the migrations before `to`, fills it, and applies the other migrations.
+ * @param to the name of a migration, or the beginning of the name
+ */
 async function migratedDatabase(
   to: string,
   fill: (db: pg.Client) => Promise<void>,
@@ -406,7 +419,7 @@ async function migratedDatabase(
   return database
 }
 
-test('an upgraded database: the key that signed continues, a next one is published, and signs when it may', async () => {
+test('after an upgrade of the database the current key continues to sign, and a next key is published and signs later', async () => {
   const [accountId, issuerId] = [`acc_${'1'.repeat(26)}`, `iss_${'1'.repeat(26)}`]
   const rotatedAt = app.clock.now() - 40 * DAY
   const signing: Record<string, string> = {}
@@ -443,7 +456,7 @@ test('an upgraded database: the key that signed continues, a next one is publish
     expect(await witness.look()).toBe(signing['ES256'])
     await runMonthlyRotation(old)
     expect(kidsOf(await keysAt(place))).toHaveLength(9)
-    // Its last rotation was 40 days ago, so the next one runs as soon as possible.
+    // The last rotation of the issuer was 40 days ago, so the job rotates the keys as soon as possible.
     const watched = await witness.watch(80 * MINUTE, 10 * MINUTE, () => runMonthlyRotation(old))
     expect([watched[0], watched.length]).toEqual([signing['ES256'], 2])
     expect(before).not.toContain(watched[1])

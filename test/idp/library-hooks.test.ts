@@ -1,6 +1,7 @@
 /**
- * Contract tests of src/idp/hooks with oidc-provider: each replaced part exists, oidc-provider calls it, and it has the
- * expected effect. A test fails if the library changes.
+ * Tests of src/idp/hooks with the installed version of oidc-provider: each part that the hooks replace exists,
+ * oidc-provider calls the replacement, and the replacement has the expected effect. A test fails if a new version of
+ * oidc-provider has changed such a part.
  */
 import { createHash, generateKeyPairSync } from 'node:crypto'
 import { IncomingMessage, ServerResponse } from 'node:http'
@@ -88,7 +89,7 @@ describe('the replaced parts exist', () => {
   })
 })
 
-test('setParsedForm: oidc-provider uses the parsed form, and parses and reads none itself', async () => {
+test('setParsedForm: oidc-provider uses the parsed form and does not read the request body', async () => {
   const provider = plain()
   const send = async (form?: Record<string, string | string[]>) => {
     const req = Object.assign(new IncomingMessage(new Socket()), { method: 'POST', url: '/token' })
@@ -143,10 +144,10 @@ describe('oidc-provider calls the replacements', () => {
     expect((await realm.refresh(web, refresh_token)).body.expires_in).toBe(77)
   })
 
-  test("more than 100 clients, the limit of oidc-provider's own cache", async () => {
+  test("Client.find: works with more than 100 clients, which is the limit of oidc-provider's own cache", async () => {
     const clients = await Promise.all(Array.from({ length: 110 }, () => realm.createClient({}, { confidential: true })))
-    const answers = await Promise.all(clients.map((client) => realm.postForm('/introspect', client, { token: 'x' })))
-    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
+    const responses = await Promise.all(clients.map((client) => realm.postForm('/introspect', client, { token: 'x' })))
+    expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([200]))
   }, 30_000)
 
   test('includeSid, generateTokenId, save and issue: sid, tok_ and at_hash are in all tokens, also after a refresh', async () => {
@@ -202,7 +203,7 @@ describe('oidc-provider calls the replacements', () => {
         expect(session?.path).toBe(pathname)
       }
     }
-    // A cookie of one issuer is invalid at the paths of another, because its key differs.
+    // A cookie of one issuer is invalid at another issuer, because each issuer signs its cookies with a key of its own.
     const [first, second] = signIns
     const taken = first!.all[0]!.browser.clone()
     for (const cookie of taken.cookies()) cookie.path = '/'

@@ -28,7 +28,7 @@ beforeAll(async () => {
 })
 afterAll(() => app.close())
 
-/** Sends as many requests as the quota allows and one more, which must be rejected with the documented headers. */
+/** Sends as many requests as the quota allows and one more, and checks that the last one is rejected. */
 async function exhaustQuota(quota: number, send: () => Promise<{ status: number; headers: Headers; body?: unknown }>) {
   for (let i = 0; i < quota; i++) {
     const { status, headers } = await send()
@@ -149,23 +149,23 @@ describe('failed client authentication is limited before the secret is compared'
     },
   )
 
-  test('a concurrent burst gets no more attempts', async () => {
+  test('concurrent requests get no more attempts than sequential ones', async () => {
     const ip = fresh()
-    const answers = await Promise.all(Array.from({ length: 60 }, () => introspect(wrong(own), ip)))
-    expect(answers.filter(({ status }) => status === 401)).toHaveLength(QUOTA)
-    expect(answers.filter(({ status }) => status === 429)).toHaveLength(60 - QUOTA)
+    const responses = await Promise.all(Array.from({ length: 60 }, () => introspect(wrong(own), ip)))
+    expect(responses.filter(({ status }) => status === 401)).toHaveLength(QUOTA)
+    expect(responses.filter(({ status }) => status === 429)).toHaveLength(60 - QUOTA)
   })
 
-  test('two processes share the count', async () => {
+  test('two processes share the count of failures', async () => {
     const ip = fresh()
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 40 }, (_, i) => introspect(wrong(own), ip, i % 2 === 0 ? there : second)),
     )
-    expect(answers.filter(({ status }) => status === 401)).toHaveLength(QUOTA)
+    expect(responses.filter(({ status }) => status === 401)).toHaveLength(QUOTA)
     for (const at of [there, second]) expect((await introspect(own, ip, at)).status).toBe(429)
   })
 
-  test('failures from many IP addresses do not block the client at another one', async () => {
+  test('failures from many IP addresses do not block the client at another IP address', async () => {
     const home = fresh()
     for (let count = 0; count < 12; count++) {
       const ip = fresh()
@@ -178,15 +178,15 @@ describe('failed client authentication is limited before the secret is compared'
     const unknown = { id: `cli_${'0'.repeat(26)}`, secret: 'w'.repeat(43) }
     const walk = async (client: TestClient) => {
       const ip = fresh()
-      const answers: unknown[] = []
+      const responses: unknown[] = []
       for (let count = 0; count < QUOTA + 2; count++) {
         const { status, body, headers } = await introspect(client, ip)
         const visibleHeaders = [...headers].filter(
           ([name]) => !['x-request-id', 'date', 'content-length'].includes(name),
         )
-        answers.push([status, body, Object.fromEntries(visibleHeaders)])
+        responses.push([status, body, Object.fromEntries(visibleHeaders)])
       }
-      return answers
+      return responses
     }
     expect(await walk(unknown)).toEqual(await walk(wrong(own)))
   })
@@ -260,7 +260,7 @@ describe('failed client authentication is limited before the secret is compared'
     const { data } = expectStatus(await owner.post(`${I}/agents/${id}/verifiers`, verifier), 201)
     return { id, secret: data.secret as string }
   }
-  test.each(kinds)('%s: limited the same way', async (_, make) => {
+  test.each(kinds)('failures of %s are limited in the same way', async (_, make) => {
     const show = await make()
     const ip = fresh()
     await exhaust(() => show(false, ip))
@@ -268,12 +268,12 @@ describe('failed client authentication is limited before the secret is compared'
     expect([200, 400]).toContain((await show(true, fresh())).status)
   })
 
-  test('successes are not counted, and need no query', async () => {
+  test('successful authentications are not counted and not stored', async () => {
     const ip = fresh()
     for (let count = 0; count < 3 * QUOTA; count++) expect((await introspect(own, ip)).status).toBe(200)
     const key = { contains: `idp ${ip}` }
     expect(await guarded.gatehouse.database.prisma.rateLimit.count({ where: { key } })).toBe(0)
-    // A failure in between does not block them either.
+    // One failed authentication does not block the successful ones after it.
     await introspect(wrong(own), ip)
     for (let count = 0; count < 3 * QUOTA; count++) expect((await introspect(own, ip)).status).toBe(200)
   })

@@ -77,7 +77,7 @@ const authorizeParams = [
   ['response_mode', 'request', 'request_uri', 'claims', 'registration', 'display', 'unknown'],
 ].flat()
 
-/** Sends exactly these bytes as the path, which fetch would normalize. */
+/** Sends a request with exactly this path, because fetch would normalize it. Returns the status. */
 function sendRawRequest(
   path: string,
   headers: Record<string, string> = {},
@@ -86,9 +86,9 @@ function sendRawRequest(
 ): Promise<number> {
   const { hostname, port } = new URL(app.idpUrl)
   return new Promise((done, fail) => {
-    const sent = request({ hostname, port, path, method, headers, agent: false }, (answer) => {
-      answer.resume()
-      answer.on('end', () => done(answer.statusCode ?? 0))
+    const sent = request({ hostname, port, path, method, headers, agent: false }, (response) => {
+      response.resume()
+      response.on('end', () => done(response.statusCode ?? 0))
     })
     sent.on('error', fail)
     sent.end(body)
@@ -180,7 +180,7 @@ test('token, introspect, revoke: each parameter, in the form and in Basic', asyn
   const sends = forms.flatMap(([path, form, names, headers]) =>
     names.flatMap((name) => hostile.map((value) => () => post(path, { ...form, [name]: value }, headers))),
   )
-  // Malformed values in the message that a wallet has signed.
+  // Malformed values in each member of the assertion of a wallet.
   const assertion = { message: 'x', signature: '0x', type: 'eip191' }
   for (const name of Object.keys(assertion)) {
     for (const value of [...hostile, '\ud800', null, 1, {}, []]) {
@@ -258,12 +258,12 @@ test('userinfo, logout, interaction and every path: tokens, cookies, paths, meth
   await allBelow500('others', sends)
 })
 
-describe('input is parsed once: the handler gets what was validated', () => {
+describe('input is parsed once: the handler gets the values that were validated', () => {
   const many = (count: number) => Array.from({ length: count }, (_, i) => `p${i}=1`).join('&')
   const send = async (path: string, form: string) => {
     const headers = { 'content-type': 'application/x-www-form-urlencoded' }
-    const answer = await fetch(`${realm.url}${path}`, { method: 'POST', headers, body: form })
-    return { status: answer.status, text: await answer.text() }
+    const response = await fetch(`${realm.url}${path}`, { method: 'POST', headers, body: form })
+    return { status: response.status, text: await response.text() }
   }
   const refused = { status: 400, text: expect.stringContaining('more than 200 parameters') }
 
@@ -276,23 +276,26 @@ describe('input is parsed once: the handler gets what was validated', () => {
     },
   )
 
-  test('200 parameters are read, including the last one', async () => {
+  test('a form with 200 parameters is read completely, including the last one', async () => {
     const own = `grant_type=refresh_token&refresh_token=x&client_id=${spa.id}`
     expect(JSON.parse((await send('/token', `${many(197)}&${own}`)).text).error).toBe('invalid_grant')
     for (const key of ['__proto__', 'constructor', 'prototype'])
       expect(JSON.parse((await send('/token', `${many(196)}&${own}&${key}=x`)).text).error_description).toContain(key)
   })
 
-  test('a query is limited the same way', async () => {
+  test('the number of query parameters is limited in the same way', async () => {
     const url = realm.authorizeUrl(spa)
     for (const path of [url, `${realm.url}/logout?x=1`, `${realm.url}/userinfo?x=1`]) {
-      const answer = await fetch(`${path}&${many(200)}&state=%00`, { redirect: 'manual' })
-      expect([answer.status, await answer.text()]).toEqual([400, expect.stringContaining('more than 200 parameters')])
+      const response = await fetch(`${path}&${many(200)}&state=%00`, { redirect: 'manual' })
+      expect([response.status, await response.text()]).toEqual([
+        400,
+        expect.stringContaining('more than 200 parameters'),
+      ])
     }
     expect((await fetch(`${url}&${many(150)}`, { redirect: 'manual' })).status).toBe(303)
   })
 
-  test('a repeated parameter is rejected if oidc-provider and our validation see two', async () => {
+  test('a repeated parameter is rejected', async () => {
     const own = `grant_type=refresh_token&client_id=${spa.id}&refresh_token=a`
     expect(JSON.parse((await send('/token', `${own}&refresh_token=b`)).text).error).toBe('invalid_request')
   })
@@ -381,7 +384,7 @@ test('the sign-in form: each field', async () => {
       expect({ name, value, below500: status < 500 }).toEqual({ name, value, below500: true })
     }
   }
-  // With a valid form token, so that the step receives the values.
+  // Each submission has a valid form token, so that the sign-in step receives the values.
   let current = page
   for (const value of hostile.filter((text) => !text.includes('\u0000'))) {
     current = await browser.submit(await browser.open(page.url), { username: value, password: value })

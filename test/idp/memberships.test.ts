@@ -35,7 +35,7 @@ async function organization(name: string) {
 }
 const claims = (tokens: AnyJson) => [jwtClaims(tokens.access_token), jwtClaims(tokens.id_token)]
 
-test('absent when empty', async () => {
+test('the claim `organizations` is absent if the user has no membership', async () => {
   const tokens = await realm.signInForTokens(client, 'ada@example.com')
   for (const all of claims(tokens)) expect(Object.keys(all)).not.toEqual(expect.arrayContaining(['organizations']))
   for (const all of claims(tokens)) expect(Object.keys(all)).not.toEqual(expect.arrayContaining(['org_id']))
@@ -61,7 +61,7 @@ test('all active memberships, with effective scopes and groups, in access and ID
   expect(info.body).not.toHaveProperty('organizations')
 })
 
-test('with a selected organization: exactly that one, and org_id', async () => {
+test('with a selected organization, tokens contain exactly that organization and org_id', async () => {
   const tokens = await realm.signInForTokens(client, 'ada@example.com', { org: tulips.id })
   for (const all of claims(tokens)) {
     expect(all.org_id).toBe(tulips.id)
@@ -112,19 +112,19 @@ test.each([
 
 test.each<[string, boolean, () => Promise<{ status: number }>, () => Promise<{ status: number }>]>([
   [
-    'while the member is suspended it is invalid, and valid again afterwards',
+    'while the member is suspended, the token is invalid',
     false,
     () => owner().patch(`${tulips.O}/members/${user}`, { status: 'suspended' }),
     () => owner().patch(`${tulips.O}/members/${user}`, { status: 'active' }),
   ],
   [
-    'while the organization is suspended',
+    'while the organization is suspended, the token is invalid',
     false,
     () => owner().patch(tulips.O, { status: 'suspended' }),
     () => owner().patch(tulips.O, { status: 'active' }),
   ],
   [
-    'of a removed member it lasts until the next refresh',
+    'when the member has been removed, the token stays valid',
     true,
     () => owner().delete(`${tulips.O}/members/${user}`),
     () => owner().post(`${tulips.O}/members`, { member_id: user }),
@@ -141,7 +141,7 @@ test.each<[string, boolean, () => Promise<{ status: number }>, () => Promise<{ s
   expect(await live(bound)).toEqual([true, true])
   expect((await end()).status).toBeLessThan(300)
   expect(await live(bound)).toEqual([stays, stays])
-  // An organization that was not selected does not limit the token.
+  // Tokens for another organization, or without a selected one, stay valid.
   for (const other of [elsewhere, free]) expect(await live(other)).toEqual([true, true])
   expect((await restore()).status).toBeLessThan(300)
   expect(await live(bound)).toEqual([true, true])
@@ -181,7 +181,7 @@ describe('the organization restriction of a client applies at every token issue'
       await owner().patch(`${realm.tenant.I}/clients/${id}`, { settings: { restrictions: { organizations } } }),
       200,
     )
-  /** The organizations and `org_id` of both tokens of a response. */
+  /** The organization ids and `org_id` of a token response. Access token and ID token must have the same. */
   const named = ({ body }: AnyJson) => {
     const [access, id] = claims(body).map(({ organizations, org_id }: AnyJson) => ({
       organizations: organizations?.map((one: AnyJson) => one.id),
@@ -207,10 +207,10 @@ describe('the organization restriction of a client applies at every token issue'
       const client = await restricted(restriction)
       const first = await realm.exchangeCode(client, await code(client))
       const second = await twin.refresh(client, first.body.refresh_token)
-      for (const answer of [first, second]) {
-        const { organizations, org_id } = named(answer)!
+      for (const response of [first, second]) {
+        const { organizations, org_id } = named(response)!
         expect([organizations?.sort(), org_id]).toEqual([ids(), undefined])
-        const info = await realm.userinfo(answer.body.access_token)
+        const info = await realm.userinfo(response.body.access_token)
         expect([info.status, Object.keys(info.body)]).toEqual([200, ['sub']])
       }
       expect((await realm.postForm('/introspect', client, { token: first.body.access_token })).body).not.toHaveProperty(
@@ -223,7 +223,7 @@ describe('the organization restriction of a client applies at every token issue'
     ['policy none', { policy: 'none' }],
     ['an allowlist without it', { policy: 'allowlist', allowed_org_ids: [] }],
   ])(
-    'changed to %s between two refreshes on two processes: invalid_grant, and good again afterwards',
+    'changed to %s between two refreshes: invalid_grant in both processes, and valid again when the change is undone',
     async (_, organizations) => {
       const client = await realm.createClient()
       const first = await realm.exchangeCode(client, await code(client, { org: tulips.id }))
@@ -253,12 +253,12 @@ describe('the organization restriction of a client applies at every token issue'
     const client = await realm.createClient()
     const { page, browser } = await realm.openSignInPage(client, { org: tulips.id })
     await restrict(client, { policy: 'none' })
-    const answered = await browser.submit(page, { username: 'ada@example.com', password: PASSWORD })
-    expect(redirectParametersOf(answered)).toMatchObject({ error: 'invalid_request', state: 'st' })
+    const nextPage = await browser.submit(page, { username: 'ada@example.com', password: PASSWORD })
+    expect(redirectParametersOf(nextPage)).toMatchObject({ error: 'invalid_request', state: 'st' })
     expect(await app.gatehouse.database.prisma.session.count({ where: { clientId: client.id } })).toBe(0)
   })
 
-  test('changed between two sign-ins with single sign-on: the second has no organization to choose', async () => {
+  test('changed between two sign-ins with single sign-on: the tokens of the second one have no organization', async () => {
     const client = await realm.createClient()
     const browser = realm.newBrowser()
     await realm.signInForTokens(client, 'ada@example.com', {}, browser)

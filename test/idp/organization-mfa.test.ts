@@ -42,7 +42,7 @@ const join = async (person: TestUser, org: string) =>
 const demand = async (org: string, mfa_required: boolean) =>
   expectStatus(await owner().patch(`${realm.tenant.I}/organizations/${org}`, { security: { mfa_required } }), 200)
 
-/** The organizations of both tokens, access and ID token. */
+/** The ids of the organizations in the tokens. Access token and ID token must have the same. */
 function organizationsIn(tokens: AnyJson): string[] {
   const [access, id] = [tokens.access_token, tokens.id_token].map((token) =>
     (jwtClaims(token).organizations ?? []).map((one: AnyJson) => one.id),
@@ -51,7 +51,7 @@ function organizationsIn(tokens: AnyJson): string[] {
   return access
 }
 
-/** Tokens of a user who has used a second factor. */
+/** Enrolls an authenticator app for a user, signs the user in with it, and returns the browser and the tokens. */
 async function withTotp(person: TestUser, params: Record<string, string> = {}) {
   const secret = await enrollTotp(realm, person)
   const { browser, page: start, verifier } = await realm.openSignInPage(client, params)

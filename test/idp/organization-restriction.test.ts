@@ -1,6 +1,6 @@
 /**
- * Which organizations a client may see (docs/contract.md#organization-restrictions-of-clients): the pure rule, as a
- * table.
+ * Which organizations a client may see (docs/contract.md#organization-restrictions-of-clients): a table of inputs and
+ * results of the functions that decide it.
  */
 import { describe, expect, test } from '@jest/globals'
 import {
@@ -41,7 +41,7 @@ describe('may tokens of the client name org_a?', () => {
     expect(mayDiscloseOrganization(restriction, 'org_a', null)).toBe(unselected)
     expect(mayDiscloseOrganization(restriction, 'org_a', 'org_a')).toBe(selected)
     expect(maySelectOrganization(restriction, 'org_a')).toBe(selected)
-    // A token for one organization names no other one.
+    // A token for a selected organization never contains another organization.
     expect(mayDiscloseOrganization(restriction, 'org_a', 'org_b')).toBe(false)
   })
 })

@@ -1,7 +1,7 @@
 /**
  * Status of every principal at every grant and endpoint (docs/contract.md#states-and-transitions,
- * docs/contract.md#session-fields, docs/contract.md#liveness-of-principals). Each change is made in one process and
- * checked with the next request, in another process first.
+ * docs/contract.md#session-fields, docs/contract.md#liveness-of-principals). One process makes the change. Then each
+ * request is sent to another process, and after that to the process that made the change.
  */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { expectStatus } from '../setup/actors.js'
@@ -9,7 +9,7 @@ import { startApp, type TestApp } from '../setup/start-app.js'
 import type { Page, TestBrowser } from './browser.js'
 import { type IdpResponse, jwtClaims, REDIRECT_URI, Realm, type TestClient } from './realm.js'
 
-/** The requests, in the order of the columns below. */
+/** The names of the requests. `expectedResults` takes their results in the same order. */
 const probes = [
   'code',
   'refresh',
@@ -32,7 +32,7 @@ interface SignedInFixture {
   userId: string
   sid: string
   browser: TestBrowser
-  /** One for each process. */
+  /** Two authorization codes, one for each process. */
   codes: { code: string; verifier: string }[]
   access: string
   refresh: string
@@ -76,9 +76,9 @@ async function signInUser(place: typeof shared): Promise<SignedInFixture> {
   return { ...place, userId, sid: jwtClaims(access).sid, browser, codes, access, refresh }
 }
 
-const answered = ({ status, body }: IdpResponse): string => (status === 200 ? 'ok' : `${status} ${body.error}`)
-const active = (answer: IdpResponse): string =>
-  answer.status === 200 ? (answer.body.active ? 'ok' : 'inactive') : answered(answer)
+const outcomeOf = ({ status, body }: IdpResponse): string => (status === 200 ? 'ok' : `${status} ${body.error}`)
+const introspectionOutcomeOf = (response: IdpResponse): string =>
+  response.status === 200 ? (response.body.active ? 'ok' : 'inactive') : outcomeOf(response)
 
 function redirected({ url, status, html }: Page): string {
   if (html !== '') return `${status} page`
@@ -86,30 +86,30 @@ function redirected({ url, status, html }: Page): string {
   return params.has('code') ? 'ok' : (params.get('error') ?? 'nothing')
 }
 
-/** Sends one request to one process. */
+/** Sends one request to one process. Returns `ok`, or a short description of the error. */
 async function runProbe(fixture: SignedInFixture, at: Realm, probe: Probe): Promise<string> {
   const { web, other, machine, browser, access } = fixture
   switch (probe) {
     case 'code': {
       const { code, verifier } = fixture.codes.pop()!
-      return answered(await at.exchangeCode(web, { code, code_verifier: verifier, redirect_uri: REDIRECT_URI }))
+      return outcomeOf(await at.exchangeCode(web, { code, code_verifier: verifier, redirect_uri: REDIRECT_URI }))
     }
     case 'refresh': {
-      const answer = await at.refresh(web, fixture.refresh)
-      fixture.refresh = answer.body.refresh_token ?? fixture.refresh
-      return answered(answer)
+      const response = await at.refresh(web, fixture.refresh)
+      fixture.refresh = response.body.refresh_token ?? fixture.refresh
+      return outcomeOf(response)
     }
     case 'client_credentials':
-      return answered(await at.postForm('/token', machine, { grant_type: 'client_credentials' }))
+      return outcomeOf(await at.postForm('/token', machine, { grant_type: 'client_credentials' }))
     case 'userinfo':
-      return answered(await at.userinfo(access))
+      return outcomeOf(await at.userinfo(access))
     case 'introspect access':
-      return active(await at.postForm('/introspect', web, { token: access }))
+      return introspectionOutcomeOf(await at.postForm('/introspect', web, { token: access }))
     case 'introspect refresh':
-      return active(await at.postForm('/introspect', web, { token: fixture.refresh }))
+      return introspectionOutcomeOf(await at.postForm('/introspect', web, { token: fixture.refresh }))
     case 'revoke':
-      // Revocation answers 200 for an unknown token, so that it reveals nothing about tokens of others.
-      return answered(await at.postForm('/revoke', web, { token: 'unknown' }))
+      // The revocation endpoint returns 200 even for an unknown token (RFC 7009 section 2.2).
+      return outcomeOf(await at.postForm('/revoke', web, { token: 'unknown' }))
     case 'authorize':
       return redirected((await at.openSignInPage(web, { prompt: 'none' }, browser.clone())).page)
     case 'authorize elsewhere':
@@ -117,14 +117,14 @@ async function runProbe(fixture: SignedInFixture, at: Realm, probe: Probe): Prom
   }
 }
 
-/** A status: how it is entered, and the expected result of each request. */
+/** A status of a principal and the expected results of the requests in it. */
 interface State {
   name: string
   enter(fixture: SignedInFixture): Promise<unknown>
-  /** Enter the status again before each request, because some requests change it. */
+  /** Whether `enter` runs again before each request, because some requests change the status. */
   resetBeforeEachProbe?: true
   expectedResults: Record<Probe, string>
-  /** A result that another process may return until it has received the notification of a deleted issuer. */
+  /** A result that the other process may return until it has received the notification that the issuer was deleted. */
   staleResult?: string
 }
 
@@ -152,10 +152,10 @@ async function check(
 }
 
 const patch = (world: SignedInFixture, path: string, body: object) =>
-  world.realm.tenant.owner.patch(`${world.realm.tenant.I}${path}`, body).then((answer) => expectStatus(answer, 200))
+  world.realm.tenant.owner.patch(`${world.realm.tenant.I}${path}`, body).then((response) => expectStatus(response, 200))
 const setUser = (status: string) => (world: SignedInFixture) =>
   patch(world, `/users/${world.userId}`, { status, status_reason: 'test' })
-/** Statuses that no operation sets; written to the database directly. */
+/** Writes a status that no operation of the API sets directly to the database. */
 const storeUser = (status: string) => (world: SignedInFixture) =>
   app.gatehouse.database.prisma.user.update({ where: { id: world.userId }, data: { status } })
 const storeSession = (data: object) => (world: SignedInFixture) =>

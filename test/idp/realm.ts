@@ -1,4 +1,4 @@
-/** An issuer with clients and users, and the requests of an application. */
+/** An issuer for tests of the IdP, with helpers that create clients and users and send the requests of an application. */
 import { createHash, randomBytes } from 'node:crypto'
 import { createTenant, createUser, expectStatus, type Tenant } from '../setup/actors.js'
 import { type AnyJson } from '../setup/api.js'
@@ -21,9 +21,12 @@ export interface IdpResponse {
   body: AnyJson
 }
 
-/** The account whose issuer the users sign in at. */
+/** The issuer of a tenant, with helpers that create clients and users and send the requests of an application. */
 export class Realm {
-  /** @param url the issuer identifier, if it is not the one under IDP_URL; `send` must be able to reach it */
+  /**
+   * @param url the issuer identifier and base URL of all requests; by default the one at `app`
+   * @param send sends the requests instead of fetch
+   */
   constructor(
     readonly app: TestApp,
     readonly tenant: Tenant,
@@ -74,7 +77,7 @@ export class Realm {
     return url.href
   }
 
-  /** Opens the sign-in page; `verifier` belongs to the code_challenge that was sent. */
+  /** Opens the sign-in page. Returns the page, the browser and the PKCE code_verifier of the request. */
   async openSignInPage(
     client: TestClient,
     params: Record<string, string | undefined> = {},
@@ -86,7 +89,7 @@ export class Realm {
     return { browser, verifier, page: await browser.open(url) }
   }
 
-  /** Signs in and returns the authorization response. */
+  /** Signs in with a password, or by single sign-on, and returns the authorization response as `redirect`. */
   async signIn(
     client: TestClient,
     username: string,
@@ -98,7 +101,7 @@ export class Realm {
     return { browser, verifier, page: resultPage, redirect: redirectParametersOf(resultPage) }
   }
 
-  /** Signs in and exchanges the code. */
+  /** Signs in and exchanges the code. Returns the members of the token response, and the browser. */
   async signInForTokens(
     client: TestClient,
     username: string,
@@ -107,8 +110,8 @@ export class Realm {
   ) {
     const { redirect, verifier } = await this.signIn(client, username, params, browser)
     const redirect_uri = params['redirect_uri'] ?? REDIRECT_URI
-    const answer = await this.exchangeCode(client, { code: redirect['code']!, code_verifier: verifier, redirect_uri })
-    return { ...(expectStatus({ ...answer, text: JSON.stringify(answer.body) }, 200) as AnyJson), browser }
+    const response = await this.exchangeCode(client, { code: redirect['code']!, code_verifier: verifier, redirect_uri })
+    return { ...(expectStatus({ ...response, text: JSON.stringify(response.body) }, 200) as AnyJson), browser }
   }
 
   exchangeCode(client: TestClient, params: Record<string, string>): Promise<IdpResponse> {
@@ -119,7 +122,7 @@ export class Realm {
     return this.postForm('/token', client, { grant_type: 'refresh_token', refresh_token, ...params })
   }
 
-  /** Posts a form with the client's credentials: Basic for a confidential client. */
+  /** Posts a form. A confidential client authenticates with Basic; a public client sends `client_id` in the form. */
   async postForm(
     path: string,
     client: TestClient | undefined,
@@ -143,14 +146,16 @@ export async function readResponse(response: Response): Promise<IdpResponse> {
   return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text }
 }
 
-/** The parameters of the authorization response in a redirect. */
+/** Returns the parameters of the redirect to the application. Throws if `page` is a page of the IdP. */
 export function redirectParametersOf(page: Page): Record<string, string | undefined> {
-  // The console's redirect URI is on this machine, so the browser has followed it.
+  // The browser has followed a redirect to the console, because the console is on this machine. Then the page has HTML
+  // and a `code` in its URL.
   if (page.html !== '' && !new URL(page.url).searchParams.has('code'))
-    throw new Error(`a page instead of a redirect, ${page.status} at ${page.url}: ${page.html.slice(-1500)}`)
+    throw new Error(`expected a redirect, but got a page: ${page.status} at ${page.url}: ${page.html.slice(-1500)}`)
   return Object.fromEntries(new URL(page.url).searchParams)
 }
 
-/** The claims of a JWT, not verified. */
+/** Returns the claims of a JWT without verifying its signature. */
 export const jwtClaims = (jwt: string): AnyJson => JSON.parse(Buffer.from(jwt.split('.')[1]!, 'base64url').toString())
+/** Returns the header of a JWT without verifying its signature. */
 export const jwtHeader = (jwt: string): AnyJson => JSON.parse(Buffer.from(jwt.split('.')[0]!, 'base64url').toString())

@@ -22,7 +22,7 @@ const bothAllowed: ExpectedResult = [true, true]
 const nativeOnly: ExpectedResult = [true, false]
 const refusedForAll: ExpectedResult = [false, false]
 
-/** By sentence of the rule. */
+/** Redirect URIs with their expected results, by the sentence of the contract that they test. */
 const rules: Record<string, [ExpectedResult, string[]][]> = {
   'exact match': [
     [bothAllowed, ['https://app.example.com/cb', 'https://app.example.com/cb?tenant=1', 'http://127.0.0.1:3000/cb']],
@@ -215,17 +215,17 @@ describe('the authorization endpoint', () => {
     others = [
       await realm.createClient({ application_type: 'spa', redirect_uris }),
       await realm.createClient({ application_type: 'web', redirect_uris }, { confidential: true }),
-      // Confidential, so the port may not vary.
+      // The port on a loopback host may vary only for public clients.
       await realm.createClient({ application_type: 'native', redirect_uris }, { confidential: true }),
     ]
   })
   afterAll(() => app.close())
 
   /**
-   * `prompt=none` without a session answers immediately: a redirect to the application, or a page for an invalid
-   * redirect URI.
+   * Sends an authorization request with `prompt=none` and without a session. The response is a redirect to the
+   * application with an error, or an error page if the redirect URI is invalid.
    */
-  async function answerAt(client: TestClient, redirect_uri: string) {
+  async function authorizationResponse(client: TestClient, redirect_uri: string) {
     const challenge = { code_challenge: 'x'.repeat(43), code_challenge_method: 'S256' }
     const response = await fetch(realm.authorizeUrl(client, { redirect_uri, prompt: 'none', ...challenge }), {
       redirect: 'manual',
@@ -238,7 +238,7 @@ describe('the authorization endpoint', () => {
   test.each(table)('$rule: $uri', async ({ uri, expected: [forNative, forOthers] }) => {
     for (const client of [native, ...others]) {
       const allowed = client === native ? forNative : forOthers
-      const { status, location, isPage } = await answerAt(client, uri)
+      const { status, location, isPage } = await authorizationResponse(client, uri)
       if (allowed) {
         expect([status, location?.startsWith(`${uri}${uri.includes('?') ? '&' : '?'}error=login_required`)]).toEqual([
           303,
@@ -250,7 +250,7 @@ describe('the authorization endpoint', () => {
     }
   })
 
-  test('without redirect_uri, or with several, there is no redirect, even if only one is registered', async () => {
+  test('a request without redirect_uri, or with several, is never redirected, even if the client has one redirect URI', async () => {
     const single = await realm.createClient({ application_type: 'spa', redirect_uris: [registered[0]!] })
     const url = new URL(realm.authorizeUrl(single, { redirect_uri: undefined }))
     const twice = `${url.href}&redirect_uri=${encodeURIComponent(registered[0]!)}&redirect_uri=https://evil.example`

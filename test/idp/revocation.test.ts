@@ -69,7 +69,7 @@ describe('users', () => {
     },
   )
 
-  test('the status of the user counts by itself, even while a session is active', async () => {
+  test('tokens of a blocked user are invalid even while the session is active', async () => {
     const { username, id } = await createUser()
     const { access_token, refresh_token } = await realm.signInForTokens(web, username)
     await app.gatehouse.database.prisma.user.update({ where: { id }, data: { status: 'blocked' } })
@@ -88,12 +88,12 @@ describe('users', () => {
       await realm.tenant.owner.patch(`${realm.tenant.I}/users/${id}`, { status: 'suspended', status_reason: 'test' }),
       200,
     )
-    const answer = await realm.exchangeCode(spa, {
+    const response = await realm.exchangeCode(spa, {
       code: redirect['code']!,
       code_verifier: verifier,
       redirect_uri: REDIRECT_URI,
     })
-    expect([answer.status, answer.body.error]).toEqual([400, 'invalid_grant'])
+    expect([response.status, response.body.error]).toEqual([400, 'invalid_grant'])
   })
 
   test('a deleted user', async () => {
@@ -188,7 +188,7 @@ describe('sessions', () => {
     expect((await again({ org: 'org_01ARZ3NDEKTSV4RRFFQ69G5FAV' }))['error']).toBe('access_denied')
     expect((await again({}))['error']).toBe('access_denied')
     await setSession(jwtClaims(access_token).sid, { status: 'active' })
-    // The reverse: the later session is active, the earlier one suspended.
+    // Now the later session is active, and the earlier one is suspended.
     expect((await again({ org: 'org_01ARZ3NDEKTSV4RRFFQ69G5FAV' }))['code']).toBeDefined()
     await setSession(jwtClaims(access_token).sid, { status: 'suspended' })
     expect((await again({}))['error']).toBe('access_denied')
@@ -234,7 +234,7 @@ describe('sessions', () => {
         redirectParametersOf((await realm.openSignInPage(client, { prompt: 'none' }, browser)).page)['error'],
       ).toBe('login_required')
     }
-    // A second revocation has nothing to end, so there is one event.
+    // A second revocation changes nothing, so there is only one event.
     await endSessions(
       inContext(),
       realm.tenant,
@@ -255,7 +255,7 @@ describe('sessions', () => {
     await holder.query('BEGIN')
     await holder.query(`DELETE FROM idp_artifacts WHERE kind = 'Session' AND uid = $1`, [uid])
     const inFlight = [web, spa].map((client) => realm.openSignInPage(client, { prompt: 'none' }, browser))
-    // Both have read the browser session and wait to write it.
+    // Both requests have read the browser session and wait for its row lock.
     await waitForLockWaiters(pool, 2)
     await holder.query('COMMIT')
     holder.release()
@@ -266,21 +266,20 @@ describe('sessions', () => {
   })
 
   test.each([
-    ['userId', 'that has others', 'waits for it'],
-    ['userId', 'that had none yet', 'comes before it'],
-    ['browserUid', 'that has others', 'waits for it'],
-    ['browserUid', 'that had none yet', 'waits for it'],
-    ['sessionId', 'that has others', 'waits for it'],
+    ['userId', 'has other sessions', 'waits for it'],
+    ['userId', 'has no other session', 'comes before it'],
+    ['browserUid', 'has other sessions', 'waits for it'],
+    ['browserUid', 'has no other session', 'waits for it'],
+    ['sessionId', 'has other sessions', 'waits for it'],
   ] as const)(
-    'a response creates a session in a browser; a request that ends sessions by %s, of one %s, %s, and the session is ended',
+    'while a response creates a session, a request ends sessions by %s; the user %s: the request %s, and no session is left that it should end',
     async (key, others, order) => {
       const { username, id: userId } = await createUser()
       const { browser, access_token } = await realm.signInForTokens(web, username)
       const { pool, prisma } = app.gatehouse.database
       const { sid: sessionId } = jwtClaims(access_token)
       const { browserUid } = await prisma.session.findUniqueOrThrow({ where: { id: sessionId } })
-      if (others === 'that had none yet') await prisma.session.delete({ where: { id: sessionId } })
-      // A session of an older version stores its sign-in time in seconds only.
+      if (others === 'has no other session') await prisma.session.delete({ where: { id: sessionId } })
       app.clock.advance(1000)
       const holder = await pool.connect()
       await holder.query('BEGIN')
@@ -294,11 +293,11 @@ describe('sessions', () => {
       else await ended
       await holder.query('COMMIT')
       holder.release()
-      const answer = redirectParametersOf((await inFlight).page)
-      expect(answer['error']).toBe(order === 'waits for it' ? undefined : 'login_required')
+      const redirect = redirectParametersOf((await inFlight).page)
+      expect(redirect['error']).toBe(order === 'waits for it' ? undefined : 'login_required')
       await ended
       const left = await prisma.session.count({ where: { browserUid, status: 'active' } })
-      // One session was meant; the browser session ends with it, and issues nothing more.
+      // With `sessionId`, only one session is ended. The browser session also ends and creates no further session.
       expect(left).toBe(key === 'sessionId' ? 1 : 0)
       expect(redirectParametersOf((await realm.openSignInPage(spa, { prompt: 'none' }, browser)).page)['error']).toBe(
         'login_required',
@@ -315,7 +314,7 @@ describe('sessions', () => {
     const holder = await app.gatehouse.database.pool.connect()
     await holder.query('BEGIN')
     await holder.query('UPDATE users SET proofs_valid_after = $2 WHERE id = $1', [id, app.clock.now() + 2000])
-    // Its response has read the user, and waits to create a session.
+    // The response to the resumed authorization request has read the user and waits for the lock on the user's row.
     const resumed = browser.open(new URL(done.headers.get('location')!, page.url).href)
     await waitForLockWaiters(app.gatehouse.database.pool, 1)
     await holder.query('COMMIT')
@@ -330,7 +329,7 @@ describe('sessions', () => {
       const { owner, I } = realm.tenant
       const { username, id } = await createUser()
       const quiet = await realm.signInForTokens(web, username)
-      // The application revokes the token; the browser stays signed in.
+      // The application revokes its refresh token, which ends the session, but the browser stays signed in.
       expect((await realm.postForm('/revoke', web, { token: quiet.refresh_token })).status).toBe(200)
       const changing = expectStatus(await owner.get(`${I}/users/${id}/verifiers`), 200).data[0]
       expectStatus(await owner.patch(`${I}/users/${id}/verifiers/${changing.id}`, { must_change: true }), 200)
@@ -430,7 +429,7 @@ describe('logout (RP-Initiated Logout 1.0)', () => {
       },
     })
     expect(events.map(({ data }) => (data as { reason: string }).reason)).toEqual(['user_logout', 'user_logout'])
-    // The event has the user as its actor.
+    // The actor of the events is the user.
     const { sub } = jwtClaims(one.access_token)
     const who = { authType: 'user', actor: { type: 'user', id: sub, name: username } }
     expect(events.map(({ authType, actor }) => ({ authType, actor }))).toEqual([who, who])
@@ -444,8 +443,8 @@ describe('logout (RP-Initiated Logout 1.0)', () => {
   ])('%s: the redirect URI is used as registered, with the state appended', async (address, end) => {
     const client = await realm.createClient({ application_type: 'native', post_logout_redirect_uris: [address] })
     const query = { client_id: client.id, post_logout_redirect_uri: address, state: 'a b&c+d' }
-    const answer = await new TestBrowser().request(url(query))
-    expect([answer.status, answer.headers.get('location')]).toEqual([303, `${address}${end}`])
+    const response = await new TestBrowser().request(url(query))
+    expect([response.status, response.headers.get('location')]).toEqual([303, `${address}${end}`])
   })
 
   test('an expired ID token is still a hint', async () => {
@@ -476,8 +475,8 @@ describe('logout (RP-Initiated Logout 1.0)', () => {
   })
 
   test.each<[string, (idToken: string) => Record<string, string>, string, string]>([
-    ['its hint', (id_token_hint) => ({ id_token_hint }), 'out', `${POST_LOGOUT_REDIRECT_URI}?state=s`],
-    ['its id', () => ({ client_id: spa.id }), 'asked', `${POST_LOGOUT_REDIRECT_URI}?state=s`],
+    ['id_token_hint', (id_token_hint) => ({ id_token_hint }), 'out', `${POST_LOGOUT_REDIRECT_URI}?state=s`],
+    ['client_id', () => ({ client_id: spa.id }), 'asked', `${POST_LOGOUT_REDIRECT_URI}?state=s`],
     [
       'a hint, and more parameters than a URL can have',
       (id_token_hint) => ({ id_token_hint, state: 's'.repeat(7600) }),
@@ -490,29 +489,32 @@ describe('logout (RP-Initiated Logout 1.0)', () => {
       'asked',
       POST_LOGOUT_REDIRECT_URI,
     ],
-  ])('a cross-site POST, which has no cookie, signs out like a GET: with %s', async (_, params, outcome, end) => {
-    const { username } = await createUser()
-    const other = await realm.signInForTokens(web, username)
-    const { id_token, refresh_token, browser } = await realm.signInForTokens(
-      spa,
-      username,
-      { prompt: 'none' },
-      other.browser,
-    )
-    const body = new URLSearchParams({
-      post_logout_redirect_uri: POST_LOGOUT_REDIRECT_URI,
-      state: 's',
-      ...params(id_token),
-    })
-    const page = await browser.open(`${realm.url}/logout`, { method: 'POST', body }, true)
-    expect(page.html === '' ? 'out' : headingOf(page)).toBe(outcome === 'out' ? 'out' : 'Do you want to sign out?')
-    expect((outcome === 'out' ? page : await browser.submit(page, { logout: 'yes' })).url).toBe(end)
-    expect((await realm.refresh(spa, refresh_token)).body.error).toBe('invalid_grant')
-    expect((await realm.refresh(web, other.refresh_token)).body.error).toBe('invalid_grant')
-    expect(headingOf((await realm.openSignInPage(spa, {}, browser)).page)).toBe('Sign in')
-  })
+  ])(
+    'a cross-site POST, for which the browser sends no cookie, signs out like a GET: with %s',
+    async (_, params, outcome, end) => {
+      const { username } = await createUser()
+      const other = await realm.signInForTokens(web, username)
+      const { id_token, refresh_token, browser } = await realm.signInForTokens(
+        spa,
+        username,
+        { prompt: 'none' },
+        other.browser,
+      )
+      const body = new URLSearchParams({
+        post_logout_redirect_uri: POST_LOGOUT_REDIRECT_URI,
+        state: 's',
+        ...params(id_token),
+      })
+      const page = await browser.open(`${realm.url}/logout`, { method: 'POST', body }, true)
+      expect(page.html === '' ? 'out' : headingOf(page)).toBe(outcome === 'out' ? 'out' : 'Do you want to sign out?')
+      expect((outcome === 'out' ? page : await browser.submit(page, { logout: 'yes' })).url).toBe(end)
+      expect((await realm.refresh(spa, refresh_token)).body.error).toBe('invalid_grant')
+      expect((await realm.refresh(web, other.refresh_token)).body.error).toBe('invalid_grant')
+      expect(headingOf((await realm.openSignInPage(spa, {}, browser)).page)).toBe('Sign in')
+    },
+  )
 
-  test('a cross-site POST signs out by a hint whose session has ended, and only the user of the hint', async () => {
+  test('a cross-site POST with a hint signs out the user of the hint, even if the session of the hint has ended, and no other user', async () => {
     const { username } = await createUser()
     const other = await realm.signInForTokens(web, username)
     const { id_token, refresh_token, browser } = await realm.signInForTokens(
@@ -534,7 +536,7 @@ describe('logout (RP-Initiated Logout 1.0)', () => {
     ).toBeDefined()
   })
 
-  test('a cross-site POST is rejected like a GET, and for anonymous browsers ends like a GET', async () => {
+  test('a cross-site POST with an unregistered URI is rejected, and a browser without a sign-in is redirected, as with GET', async () => {
     const post = (browser: TestBrowser, params: Record<string, string>) =>
       browser.open(`${realm.url}/logout`, { method: 'POST', body: new URLSearchParams(params) }, true)
     const { browser } = await realm.signInForTokens(spa, (await createUser()).username)
@@ -581,11 +583,11 @@ describe('logout (RP-Initiated Logout 1.0)', () => {
   }
   const namings: Record<string, (client: TestClient, token: string) => Record<string, string>> = {
     'a hint': (_, id_token_hint) => ({ id_token_hint }),
-    'its id': ({ id }) => ({ client_id: id }),
-    'a hint and its id': ({ id }, id_token_hint) => ({ id_token_hint, client_id: id }),
+    'the client_id': ({ id }) => ({ client_id: id }),
+    'a hint and the client_id': ({ id }, id_token_hint) => ({ id_token_hint, client_id: id }),
   }
   test.each(Object.keys(departures).flatMap((state) => Object.keys(namings).map((naming) => [naming, state] as const)))(
-    'with %s of a %s client asks for confirmation, and does not redirect to its URI',
+    'with %s of a %s client, logout asks for confirmation and does not redirect to the URI of the client',
     async (naming, state) => {
       const { username } = await createUser()
       const passing = await realm.createClient({ grant_types: ['authorization_code', 'refresh_token'] })
@@ -616,7 +618,7 @@ describe('logout (RP-Initiated Logout 1.0)', () => {
     expect(headingOf((await realm.openSignInPage(spa, {}, browser)).page)).toBe('Sign in')
   })
 
-  test('without a client the URI is not used', async () => {
+  test('without a hint and a client_id, logout does not redirect', async () => {
     expect(headingOf(await new TestBrowser().open(url({ post_logout_redirect_uri: POST_LOGOUT_REDIRECT_URI })))).toBe(
       'You are signed out',
     )

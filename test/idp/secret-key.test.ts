@@ -1,4 +1,4 @@
-/** A rotation of SECRET_KEY during sign-ins: while the old key is configured, nothing is lost. */
+/** A rotation of SECRET_KEY during sign-ins: while the old key is still configured, sign-ins and codes stay valid. */
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { expectStatus } from '../setup/actors.js'
 import { createTestUser, passkeyOptionsOn, registerPasskey } from '../setup/factors.js'
@@ -8,11 +8,13 @@ import { PASSWORD, REDIRECT_URI, Realm, redirectParametersOf, type TestClient } 
 
 const keyOf = (byte: number): string => Buffer.alloc(32, byte).toString('base64')
 
-/** The processes before the rotation, after it, and after the old key was removed. */
+/** The process with only the old key. */
 let before: TestApp
+/** The process with the new key and the old key. */
 let after: TestApp
+/** The process with only the new key. */
 let alone: TestApp
-/** The process that serves the public URL of the IdP. */
+/** The process to which the requests of `realm` go. */
 let serving: TestApp
 let realm: Realm
 let spa: TestClient
@@ -47,7 +49,7 @@ const change = (to: TestApp): void => {
   serving = to
 }
 
-test('an open form is accepted, and the interaction cookie is valid', async () => {
+test('a form and its cookie from before the rotation are accepted after it', async () => {
   const { username } = await createTestUser(realm)
   change(before)
   const { browser, page } = await realm.openSignInPage(spa)
@@ -55,7 +57,7 @@ test('an open form is accepted, and the interaction cookie is valid', async () =
   expect(redirectParametersOf(await browser.submit(page, { username, password: PASSWORD }))['code']).toBeDefined()
 })
 
-test('a signed-in user stays signed in, also after the old key is removed if they returned in between', async () => {
+test('a user stays signed in after the rotation, and after the old key is removed if the user returned between the two', async () => {
   const [came, stayed] = [await createTestUser(realm), await createTestUser(realm)]
   change(before)
   const { browser } = await realm.signIn(spa, came.username)
@@ -68,14 +70,14 @@ test('a signed-in user stays signed in, also after the old key is removed if the
   expect([await silently(browser), await silently(other)]).toEqual([true, false])
 })
 
-test('a code that was sent before is still valid', async () => {
+test('a code that was emailed before the rotation is valid after it', async () => {
   const { username } = await createTestUser(realm)
   change(before)
   const { browser, page, verifier } = await realm.openSignInPage(spa)
-  const asked = await browser.submit(page, { username, method: 'email_otp' })
+  const nextPage = await browser.submit(page, { username, method: 'email_otp' })
   const code = codeInMail(await waitForMail(before, username))
   change(after)
-  const back = redirectParametersOf(await browser.submit(asked, { code }))
+  const back = redirectParametersOf(await browser.submit(nextPage, { code }))
   const { status } = await realm.exchangeCode(spa, {
     code: back['code']!,
     code_verifier: verifier,
@@ -84,7 +86,7 @@ test('a code that was sent before is still valid', async () => {
   expect(status).toBe(200)
 })
 
-test('a passkey challenge from before is accepted, and one from after it too', async () => {
+test('passkey challenges from before and after the rotation are accepted after it', async () => {
   const person = await createTestUser(realm)
   const passkey = await registerPasskey(realm, person)
   for (const [asking, answering] of [

@@ -71,7 +71,7 @@ describe('/session', () => {
     expect([twice.status, twice.body.error]).toEqual([400, 'invalid_request'])
   })
 
-  test('no token is 401 without an error code, an invalid one is invalid_token', async () => {
+  test('no token is 401 without an error code, an invalid token is invalid_token', async () => {
     const none = await ask(undefined)
     expect([none.status, none.headers.get('www-authenticate')]).toEqual([401, `Bearer realm="${realm.url}"`])
     const bad = await ask('not.a.token')
@@ -128,15 +128,15 @@ describe('/session', () => {
     expect([status, body.error]).toEqual([401, 'invalid_token'])
   })
 
-  test('scripts can read it only from an allowed origin of the client', async () => {
+  test('scripts can read the response only from an allowed origin of the client', async () => {
     const { access_token } = await realm.signInForTokens(spa, await createUser())
     const from = (origin: string) => ask(access_token, { headers: { origin } })
     const good = await from(ORIGIN)
     expect([good.status, good.headers.get('access-control-allow-origin')]).toEqual([200, ORIGIN])
     const evil = await from('https://evil.example.net')
     expect([evil.status, evil.headers.get('access-control-allow-origin')]).toEqual([400, null])
-    const asked = await ask(undefined, { method: 'OPTIONS', headers: { origin: ORIGIN } })
-    expect([asked.status, asked.headers.get('access-control-allow-headers')]).toEqual([204, 'Authorization'])
+    const response = await ask(undefined, { method: 'OPTIONS', headers: { origin: ORIGIN } })
+    expect([response.status, response.headers.get('access-control-allow-headers')]).toEqual([204, 'Authorization'])
   })
 
   test('PUT is 405', async () => expect((await ask(undefined, { method: 'PUT' })).status).toBe(405))
@@ -170,7 +170,7 @@ describe('session_state and /check-session', () => {
     expect(question.session_state).not.toContain(' ')
   })
 
-  test('the application with the session_state gets valid: true; any other gets false', async () => {
+  test('valid is true for the client and browser of the session_state, and false otherwise', async () => {
     const { browser, question } = await signedIn()
     expect(await check(browser, question)).toMatchObject({ status: 200, body: { valid: true } })
     const { question: others } = await signedIn()
@@ -200,7 +200,7 @@ describe('session_state and /check-session', () => {
       'a sign-in of another user',
       async ({ browser }) => realm.signIn(spa, await createUser(), { prompt: 'login' }, browser),
     ],
-  ])('after %s it is not valid any more', async (_, end) => {
+  ])('after %s the session_state is no longer valid', async (_, end) => {
     const browser = new TestBrowser()
     const username = await createUser()
     const tokens = await realm.signInForTokens(spa, username, {}, browser)
@@ -237,7 +237,7 @@ describe('session_state and /check-session', () => {
     },
   )
 
-  test('an application with a private-use URI scheme gets none', async () => {
+  test('a redirect URI with a private-use scheme gets no session_state, because it has no origin', async () => {
     const scheme = 'com.example.app:/callback'
     const native = await realm.createClient({ application_type: 'native', redirect_uris: [scheme] })
     const browser = new TestBrowser('com.example')
@@ -250,7 +250,7 @@ describe('session_state and /check-session', () => {
     expect((await check(browser, question)).status).toBe(400)
   })
 
-  test('any page can embed the page, which runs only its own script and requests only its own origin', async () => {
+  test('any site can embed check-session.html, and its CSP allows only its own script', async () => {
     const { status, headers, body } = await readResponse(await fetch(`${realm.url}/check-session.html`))
     expect(status).toBe(200)
     const policy = headers.get('content-security-policy')!

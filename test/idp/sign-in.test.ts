@@ -71,7 +71,7 @@ describe('the page', () => {
       theme: { primary_color: '#0a7' },
     }
     expectStatus(await branded.tenant.owner.patch(branded.tenant.I, { settings: { branding } }), 200)
-    // Bypasses the validation of the Core API.
+    // The Core API would reject this color, so it is written directly to the database.
     await app.gatehouse.database.prisma.$executeRawUnsafe(
       `UPDATE issuers SET settings = jsonb_set(settings, '{branding,theme,background_color}', '"red;}body{display:none}"') WHERE id = $1`,
       branded.tenant.issuerId,
@@ -85,7 +85,7 @@ describe('the page', () => {
     expect(page.headers.get('content-security-policy')).toContain('img-src data: https://cdn.example.com;')
   })
 
-  test('an issuer without an enabled method says so and accepts no password', async () => {
+  test('without an enabled method the page says so, and no password is accepted', async () => {
     const closed = await Realm.create(app, 'Closed')
     await closed.createUser('ada@example.com')
     const client = await closed.createClient()
@@ -107,7 +107,7 @@ test.each<[string, string, string, string[]]>([
   ['nothing', '', '', ['username', 'password']],
   ['an account that cannot sign in', 'barred@example.com', PASSWORD, []],
 ])(
-  'with %s the invalid fields are marked, and the first one has the focus and the message (WCAG 3.3.1)',
+  'with %s the page marks the invalid fields, and the first field has the focus and the error message (WCAG 3.3.1)',
   async (_, username, password, faulty) => {
     if (username.startsWith('barred')) {
       const id = await realm.createUser(username)
@@ -181,7 +181,7 @@ describe('the same response for an unknown user and a wrong password', () => {
 })
 
 describe('lockout', () => {
-  test('5 failures lock for a minute, each further one doubles it; the right password works again afterwards', async () => {
+  test('five failures lock the password for a minute, and each further failure doubles this time; then the correct password works', async () => {
     const id = await realm.createUser('locked@example.com')
     for (let i = 0; i < 5; i++) await attempt('locked@example.com', 'wrong')
     expect(errorMessageOf(await attempt('locked@example.com', PASSWORD))).toMatch(REFUSED)
@@ -196,7 +196,7 @@ describe('lockout', () => {
     expect(locks).toHaveLength(2)
   })
 
-  test('of 20 concurrent guesses five are checked, and the right one among the rest is rejected', async () => {
+  test('of 15 concurrent wrong passwords five are checked, and then the correct password is rejected', async () => {
     const id = await realm.createUser('flood@example.com')
     const started = await Promise.all(Array.from({ length: 20 }, () => realm.openSignInPage(spa)))
     const guess = (index: number) => (index < 15 ? `guess ${index}` : PASSWORD)
@@ -219,7 +219,7 @@ describe('lockout', () => {
     expect(reasons.filter((reason) => reason === 'locked')).toHaveLength(15)
   })
 
-  test('twelve concurrent sign-ins with the right password all succeed', async () => {
+  test('twelve concurrent sign-ins with the correct password all succeed', async () => {
     const id = await realm.createUser('team@example.com')
     const started = await Promise.all(Array.from({ length: 12 }, () => realm.openSignInPage(spa)))
     const pages = await Promise.all(
@@ -242,10 +242,10 @@ describe('a server-side state machine', () => {
   test('a form is accepted only from the browser that it was shown to', async () => {
     const { page } = await realm.openSignInPage(spa)
     const otherBrowser = new TestBrowser()
-    const answer = await otherBrowser.submit(page, { username: 'ada@example.com', password: PASSWORD })
-    expect([answer.status, headingOf(answer)]).toEqual([400, 'Something went wrong'])
+    const nextPage = await otherBrowser.submit(page, { username: 'ada@example.com', password: PASSWORD })
+    expect([nextPage.status, headingOf(nextPage)]).toEqual([400, 'Something went wrong'])
     expect((await otherBrowser.open(page.url)).status).toBe(400)
-    // Another browser with a login transaction of its own is rejected too.
+    // Another browser is rejected even if it has a login transaction of its own.
     const other = await realm.openSignInPage(spa)
     expect((await other.browser.submit(page, { username: 'ada@example.com', password: PASSWORD })).status).toBe(400)
   })
@@ -253,10 +253,10 @@ describe('a server-side state machine', () => {
   test('a cookie without a valid signature is ignored', async () => {
     const { page } = await realm.openSignInPage(spa)
     const uid = page.url.split('/').pop()!
-    const answer = await fetch(page.url, {
+    const response = await fetch(page.url, {
       headers: { cookie: `gatehouse_sign_in=${uid}; gatehouse_sign_in.sig=forged` },
     })
-    expect(answer.status).toBe(400)
+    expect(response.status).toBe(400)
   })
 
   test('without the form token, or with an altered one, nothing is checked', async () => {
@@ -281,7 +281,7 @@ describe('a server-side state machine', () => {
     expect((await fetch(moved, { headers: { cookie } })).status).toBe(400)
   })
 
-  test('each form is accepted once: after a failure the earlier page is out of date', async () => {
+  test('each form is accepted once: after a failed attempt the earlier page is out of date', async () => {
     const { page, browser } = await realm.openSignInPage(spa)
     await browser.submit(page, { username: 'ada@example.com', password: 'wrong' })
     const replayed = await browser.submit(page, { username: 'ada@example.com', password: PASSWORD })
@@ -291,12 +291,12 @@ describe('a server-side state machine', () => {
     ).toBeDefined()
   })
 
-  test('of ten concurrent submissions of a form one is applied; a double click still arrives', async () => {
+  test('of ten concurrent submissions of a form one is applied, and the browser still gets a code', async () => {
     await realm.createUser('twice@example.com')
     const { page, browser } = await realm.openSignInPage(spa)
     const stop = browser.clone()
     const form = { username: 'twice@example.com', password: PASSWORD }
-    const answers = await Promise.all(
+    const pages = await Promise.all(
       Array.from({ length: 10 }, () =>
         stop
           .clone()
@@ -304,7 +304,9 @@ describe('a server-side state machine', () => {
           .catch(() => undefined),
       ),
     )
-    const codes = answers.flatMap((answer) => (answer?.html === '' ? (redirectParametersOf(answer)['code'] ?? []) : []))
+    const codes = pages.flatMap((resultPage) =>
+      resultPage?.html === '' ? (redirectParametersOf(resultPage)['code'] ?? []) : [],
+    )
     expect(codes.length).toBeGreaterThanOrEqual(1)
     const row = await app.gatehouse.database.prisma.loginState.findMany({
       where: { version: 1, state: { path: ['username'], equals: 'twice@example.com' } },
@@ -316,7 +318,7 @@ describe('a server-side state machine', () => {
     expect(events).toHaveLength(1)
   })
 
-  test('the same for a form that is not the first', async () => {
+  test('of ten concurrent submissions of the form after a wrong password one is applied', async () => {
     await realm.createUser('thrice@example.com')
     const { page, browser } = await realm.openSignInPage(spa)
     const second = await browser.submit(page, { username: 'thrice@example.com', password: 'wrong' })
@@ -333,7 +335,7 @@ describe('a server-side state machine', () => {
     expect(await app.gatehouse.database.prisma.event.count({ where })).toBe(1)
   })
 
-  test('steps cannot be skipped: the resume URL has no result', async () => {
+  test('the resume URL of an unfinished sign-in shows the sign-in page', async () => {
     const { page, browser } = await realm.openSignInPage(spa)
     const uid = page.url.split('/').pop()!
     const skipped = await browser.open(`${realm.url}/authorize/${uid}`)
@@ -368,7 +370,7 @@ describe('a server-side state machine', () => {
     expect(jwtClaims(silent).sub).toBe(jwtClaims(access_token).sub)
   })
 
-  test('one user in two tabs: both arrive', async () => {
+  test('one user in two tabs: both get a code', async () => {
     const browser = new TestBrowser()
     const tabs = [await realm.openSignInPage(spa, {}, browser), await realm.openSignInPage(spa, {}, browser)]
     for (const { page } of tabs) {
@@ -405,7 +407,7 @@ describe('a password that must be changed', () => {
       { type: 'temporary_password', name: 'help desk', password: PASSWORD, expires_at: Date.now() + 6 * 86_400_000 },
     ],
   ])(
-    '%s: a new one is chosen before anything is given out; the policy holds; the old one is dead',
+    '%s: a code is issued only after the user has chosen a valid new password, and the old one is no longer accepted',
     async (name, verifier) => {
       const username = `change-${name.split(' ')[0]}@example.com`
       const { data } = expectStatus(
@@ -418,9 +420,9 @@ describe('a password that must be changed', () => {
         201,
       )
       const { page, browser } = await realm.openSignInPage(spa)
-      const asked = await browser.submit(page, { username, password: PASSWORD })
-      expect(headingOf(asked)).toBe('Choose a new password')
-      // Not complete: the step cannot be skipped.
+      const nextPage = await browser.submit(page, { username, password: PASSWORD })
+      expect(headingOf(nextPage)).toBe('Choose a new password')
+      // The sign-in is not complete, so the resume URL starts a new one.
       expect(headingOf(await browser.open(`${realm.url}/authorize/${page.url.split('/').pop()}`))).toBe('Sign in')
       const fresh = await realm.openSignInPage(spa)
       const again = await fresh.browser.submit(fresh.page, { username, password: PASSWORD })
@@ -435,7 +437,7 @@ describe('a password that must be changed', () => {
     },
   )
 
-  test('a browser that is signed in already continues with the new password, too', async () => {
+  test('a browser that was already signed in stays signed in after the change', async () => {
     const username = 'change-again@example.com'
     const id = await realm.createUser(username)
     const { browser } = await realm.signIn(spa, username)
@@ -443,14 +445,14 @@ describe('a password that must be changed', () => {
     const [{ id: verifier }] = expectStatus(await realm.tenant.owner.get(path), 200).data
     expectStatus(await realm.tenant.owner.patch(`${path}/${verifier}`, { must_change: true }), 200)
     const { page } = await realm.openSignInPage(spa, { prompt: 'login' }, browser)
-    const asked = await browser.submit(page, { username, password: PASSWORD })
-    expect(redirectParametersOf(await browser.submit(asked, { new_password: NEXT }))['code']).toBeDefined()
+    const nextPage = await browser.submit(page, { username, password: PASSWORD })
+    expect(redirectParametersOf(await browser.submit(nextPage, { new_password: NEXT }))['code']).toBeDefined()
     expect(
       redirectParametersOf((await realm.openSignInPage(spa, { prompt: 'none' }, browser)).page)['code'],
     ).toBeDefined()
   })
 
-  test('of two passwords the latest one counts: a rejection costs one hash for every user', async () => {
+  test('of several passwords only the latest valid one is accepted, so that an attempt computes one hash for every user', async () => {
     const username = 'helped@example.com'
     const id = await realm.createUser(username)
     const { owner, I } = realm.tenant
@@ -463,7 +465,7 @@ describe('a password that must be changed', () => {
         201,
       ).data
     }
-    /** All of them are tried, and one matches. */
+    /** Checks that the `others` are rejected and that `right` is accepted. */
     const onlyFits = async (right: string, ...others: string[]) => {
       for (const wrong of others) expect(errorMessageOf(await attempt(username, wrong))).toMatch(REFUSED)
       expect(errorMessageOf(await attempt(username, right))).toBeUndefined()
@@ -511,7 +513,7 @@ test.each(['suspended', 'blocked'])(
   },
 )
 
-test('a user who waits for approval, one without a credential and a deleted one cannot sign in', async () => {
+test('a user who waits for approval, a user without a credential and a deleted user cannot sign in', async () => {
   const { owner, I } = realm.tenant
   const waiting = expectStatus(
     await owner.post(`${I}/users`, { username_type: 'email', username: 'wait@example.com', requires_approval: true }),

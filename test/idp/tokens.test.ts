@@ -78,7 +78,7 @@ describe('the access token', () => {
     expect([other.status, other.body.error]).toEqual([400, 'invalid_target'])
   })
 
-  test('of several granted resources each token is for one, by default the first (RFC 8707)', async () => {
+  test('if several resources are granted, each access token is for one of them, by default the first (RFC 8707)', async () => {
     const url = new URL(realm.authorizeUrl(web))
     for (const name of ['a', 'b']) url.searchParams.append('resource', `https://r.example.com/${name}`)
     const own = new TestBrowser()
@@ -144,7 +144,7 @@ describe('the access token', () => {
   })
 })
 
-test('the ID token has its claims and no profile; acr is the first requested one that is satisfied', async () => {
+test('the ID token has exactly these claims and no profile; acr is the first requested value that is satisfied', async () => {
   const acr_values = 'urn:svc:method:passkey urn:svc:method:password'
   const { id_token } = await realm.signInForTokens(spa, 'ada@example.com', {
     scope: 'openid profile email',
@@ -188,13 +188,13 @@ describe('userinfo', () => {
       { method: 'POST', headers },
       { method: 'POST', body: new URLSearchParams({ access_token }) },
     ]) {
-      const { status, body, headers: answered } = await readResponse(await fetch(address, init))
+      const { status, body, headers: responseHeaders } = await readResponse(await fetch(address, init))
       expect([status, body]).toEqual([200, expected])
-      expect(answered.get('cache-control')).toBe('no-store')
+      expect(responseHeaders.get('cache-control')).toBe('no-store')
     }
   })
 
-  test('anything but an active access token of this issuer is 401 with a Bearer challenge (RFC 6750)', async () => {
+  test('every other token is 401 with a Bearer challenge (RFC 6750)', async () => {
     const { access_token, id_token, refresh_token } = await realm.signInForTokens(spa, 'ada@example.com')
     const foreign = await Realm.create(app, 'Foreign')
     await foreign.createUser('eve@example.com')
@@ -252,8 +252,8 @@ describe('refresh', () => {
 
   test('org is rejected at the token endpoint', async () => {
     const { refresh_token } = await realm.signInForTokens(spa, 'ada@example.com')
-    const answer = await realm.refresh(spa, refresh_token, { org: 'org_x' })
-    expect([answer.status, answer.body.error]).toEqual([400, 'invalid_request'])
+    const response = await realm.refresh(spa, refresh_token, { org: 'org_x' })
+    expect([response.status, response.body.error]).toEqual([400, 'invalid_request'])
     expect((await realm.refresh(spa, refresh_token, { org: '' })).status).toBe(200)
   })
 
@@ -266,8 +266,8 @@ describe('refresh', () => {
   test('a client without the grant gets no refresh token and is unauthorized_client', async () => {
     const plain = await realm.createClient({ grant_types: ['authorization_code'] })
     expect((await realm.signInForTokens(plain, 'ada@example.com')).refresh_token).toBeUndefined()
-    const answer = await realm.refresh(plain, 'x')
-    expect([answer.status, answer.body.error]).toEqual([400, 'unauthorized_client'])
+    const response = await realm.refresh(plain, 'x')
+    expect([response.status, response.body.error]).toEqual([400, 'unauthorized_client'])
   })
 
   test('a refresh token expires 7 days after its last use', async () => {
@@ -311,7 +311,7 @@ describe('client authentication', () => {
     }
   })
 
-  test('after a rotation both secrets work for 15 minutes, then the new one only', async () => {
+  test('after a rotation both secrets work for 15 minutes, then only the new secret', async () => {
     const client = await realm.createClient({}, { confidential: true })
     const { data } = expectStatus(
       await realm.tenant.owner.post(`${realm.tenant.I}/clients/${client.id}/secret/rotate`),
@@ -328,7 +328,7 @@ describe('client authentication', () => {
 
 describe('introspection and revocation', () => {
   const inactive = { active: false }
-  /** Five parts, the first of which is a header. */
+  /** A token in the form of an encrypted JWT: a header and four more parts (RFC 7516 section 3.1). */
   const JWE = `${Buffer.from('{"alg":"dir","enc":"A256GCM"}').toString('base64url')}..a.b.c`
   const introspect = (token: string, client = web) => realm.postForm('/introspect', client, { token })
 
@@ -387,10 +387,10 @@ describe('introspection and revocation', () => {
     for (const token of [access_token, 'x']) expect((await introspect(token, spa)).status).toBe(401)
   })
 
-  test('a revoked access token is invalid immediately, its refresh token is not', async () => {
+  test('a revoked access token is invalid immediately; the refresh token stays valid', async () => {
     const { access_token, refresh_token } = await realm.signInForTokens(web, 'ada@example.com')
-    const answer = await realm.postForm('/revoke', web, { token: access_token })
-    expect([answer.status, answer.body]).toEqual([200, ''])
+    const response = await realm.postForm('/revoke', web, { token: access_token })
+    expect([response.status, response.body]).toEqual([200, ''])
     expect((await introspect(access_token)).body).toEqual(inactive)
     expect((await realm.userinfo(access_token)).status).toBe(401)
     expect((await realm.refresh(web, refresh_token)).status).toBe(200)
@@ -433,7 +433,7 @@ describe('introspection and revocation', () => {
     )
   })
 
-  test('revoking an unknown token or one of another client is 200 and has no effect', async () => {
+  test('revoking an unknown token or a token of another client is 200 and has no effect', async () => {
     const { access_token, refresh_token } = await realm.signInForTokens(web, 'ada@example.com')
     for (const token of [access_token, refresh_token, 'x', 'a.b.c', JWE]) {
       expect((await realm.postForm('/revoke', spa, { token })).status).toBe(200)
@@ -520,8 +520,8 @@ test('a form of 64 KiB is accepted at every endpoint, and one more byte is 413',
   ] as [string, Record<string, string>, Record<string, string>][]) {
     const { status } = await send(path, params, headers, 65_537)
     expect([path, status]).toEqual([path, 413])
-    const answer = await send(path, params, headers, 65_536)
-    expect([path, answer.status, answer.body.error]).toEqual([path, 200, undefined])
+    const response = await send(path, params, headers, 65_536)
+    expect([path, response.status, response.body.error]).toEqual([path, 200, undefined])
   }
 })
 
@@ -625,14 +625,14 @@ describe('invalid input gets the error of the RFC and never a 5xx', () => {
         }),
     ],
   ])('%s', async (_, status, error, send) => {
-    const answer = await readResponse(await send())
-    expect([answer.status, answer.body.error]).toEqual([status, error])
-    expect(typeof answer.body.error_description).toBe('string')
-    expect(answer.headers.get('cache-control')).toBe('no-store')
+    const response = await readResponse(await send())
+    expect([response.status, response.body.error]).toEqual([status, error])
+    expect(typeof response.body.error_description).toBe('string')
+    expect(response.headers.get('cache-control')).toBe('no-store')
   })
 })
 
-test('CORS: the origin of a public client can read responses, another one cannot', async () => {
+test('CORS: the origin of a public client can read responses, another origin cannot', async () => {
   const { refresh_token } = await realm.signInForTokens(spa, 'ada@example.com')
   const body = new URLSearchParams({ grant_type: 'refresh_token', refresh_token, client_id: spa.id })
   const send = (origin: string) => fetch(`${realm.url}/token`, { method: 'POST', body, headers: { origin } })
@@ -640,7 +640,7 @@ test('CORS: the origin of a public client can read responses, another one cannot
   expect([strange.status, strange.headers.get('access-control-allow-origin')]).toEqual([400, null])
   const own = await send(new URL(REDIRECT_URI).origin)
   expect([own.status, own.headers.get('access-control-allow-origin')]).toEqual([200, 'https://app.example.com'])
-  // An error that scripts cannot read helps no one.
+  // Scripts of an allowed origin can also read error responses.
   body.set('refresh_token', ((await own.json()) as AnyJson).refresh_token)
   body.set('org', 'org_x')
   for (const [origin, readable] of [

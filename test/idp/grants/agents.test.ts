@@ -21,7 +21,7 @@ beforeAll(async () => {
   realm = await Realm.create(app)
   agents = `${realm.tenant.I}/agents`
   second = await app.startSecondApp()
-  // The second process serves the same issuer under another URL.
+  // The second process serves the issuer at another port.
   twin = new Realm(second, realm.tenant)
 })
 afterAll(() => app.close())
@@ -79,8 +79,8 @@ describe('client credentials of an agent', () => {
     ['outside the set', { scope: 'orders:read orders:delete' }, 400, 'invalid_scope'],
     ['everything', { scope: 'svc:all' }, 400, 'invalid_scope'],
   ])('scope: %s', async (_, params, status, said) => {
-    const answer = await requestToken(params)
-    expect([answer.status, answer.body.scope ?? answer.body.error]).toEqual([status, said])
+    const response = await requestToken(params)
+    expect([response.status, response.body.scope ?? response.body.error]).toEqual([status, said])
   })
 
   test.each([
@@ -88,10 +88,10 @@ describe('client credentials of an agent', () => {
     ['not a uri', 400, 'invalid_target'],
     ['https://api.example.com/#x', 400, 'invalid_target'],
     ['urn:gatehouse:audience:cli_x', 400, 'invalid_target'],
-  ])('resource %s: %s %s', async (resource, status, said) => {
-    const answer = await requestToken({ resource })
-    const got = answer.status === 200 ? jwtClaims(answer.body.access_token).aud : answer.body.error
-    expect([answer.status, got]).toEqual([status, said])
+  ])('resource %s is %s %s', async (resource, status, said) => {
+    const response = await requestToken({ resource })
+    const got = response.status === 200 ? jwtClaims(response.body.access_token).aud : response.body.error
+    expect([response.status, got]).toEqual([status, said])
   })
 
   test('resource is a single value', async () => {
@@ -103,7 +103,7 @@ describe('client credentials of an agent', () => {
     expect((await realm.postForm('/token', agent, twice)).body.error).toBe('invalid_target')
   })
 
-  test('Basic and POST with any of its 20 secrets; a wrong, foreign or missing one is 401 invalid_client', async () => {
+  test('Basic and POST with any of the 20 secrets work; a wrong, foreign or missing secret is 401 invalid_client', async () => {
     const more = []
     for (let count = 1; count < 20; count++) more.push((await addSecret(agent.id)).secret)
     for (const secret of [agent.secret!, more[0]!, more[18]!]) {
@@ -112,7 +112,7 @@ describe('client credentials of an agent', () => {
     }
     const other = await create(['orders:read'])
     const unknownId = `agt_${'0'.repeat(26)}`
-    for (const answer of await Promise.all([
+    for (const response of await Promise.all([
       requestToken({}, { id: agent.id, secret: 'x'.repeat(43) }),
       requestToken({}, { id: agent.id, secret: other.secret }),
       requestToken({}, { id: unknownId, secret: agent.secret }),
@@ -120,12 +120,12 @@ describe('client credentials of an agent', () => {
       realm.postForm('/token', undefined, { grant_type: 'client_credentials', client_id: agent.id }),
       requestToken({}, { id: agent.id.toUpperCase(), secret: agent.secret }),
     ])) {
-      expect([answer.status, answer.body.error]).toEqual([401, 'invalid_client'])
-      expect(answer.headers.get('www-authenticate')).toMatch(/^Basic /)
+      expect([response.status, response.body.error]).toEqual([401, 'invalid_client'])
+      expect(response.headers.get('www-authenticate')).toMatch(/^Basic /)
     }
   })
 
-  test('a removed secret is rejected immediately in every process; the others stay valid', async () => {
+  test('a removed secret is rejected immediately in every process; the other secrets stay valid', async () => {
     const { id, secret } = await addSecret(agent.id)
     const removed = { id: agent.id, secret }
     for (const at of [realm, twin]) expect((await requestToken({}, removed, at)).status).toBe(200)
@@ -140,8 +140,8 @@ describe('client credentials of an agent', () => {
     'no other grant: %s',
     async (grant_type) => {
       const params = { code: 'x', refresh_token: 'x', subject_token: 'x', redirect_uri: 'https://a.example' }
-      const answer = await requestToken({ ...params, grant_type })
-      expect([answer.status, answer.body.error]).toEqual([400, 'unauthorized_client'])
+      const response = await requestToken({ ...params, grant_type })
+      expect([response.status, response.body.error]).toEqual([400, 'unauthorized_client'])
     },
   )
 
@@ -155,7 +155,7 @@ describe('client credentials of an agent', () => {
     expect((await requestToken({}, agent, other)).body.error).toBe('invalid_client')
   })
 
-  test('a disabled issuer issues nothing', async () => {
+  test('a disabled issuer issues no token', async () => {
     expectStatus(await owner().patch(realm.tenant.I, { status: 'disabled' }), 200)
     expect((await requestToken()).status).toBe(403)
     expectStatus(await owner().patch(realm.tenant.I, { status: 'active' }), 200)
@@ -201,8 +201,8 @@ describe('a status that cannot authenticate: invalid_client, and its tokens are 
   })
 })
 
-describe('its tokens at other endpoints', () => {
-  test('it can introspect and revoke its own tokens; other clients cannot', async () => {
+describe('tokens of an agent at other endpoints', () => {
+  test('the agent can introspect and revoke its own tokens; other clients cannot', async () => {
     const other = await create([])
     const { access_token: token } = (await requestToken()).body
     const claims = jwtClaims(token)
@@ -227,7 +227,7 @@ describe('its tokens at other endpoints', () => {
     expect([401, 403]).toContain((await realm.userinfo((await requestToken()).body.access_token)).status)
   })
 
-  test('at the Core API its token is limited to its scopes and to paths below its issuer', async () => {
+  test('at the Core API a token is limited to the scopes of the agent and to paths below the issuer', async () => {
     const own = await create(['issuers.users:read', 'issuers.clients:read', 'accounts:read'])
     const token = async (params: object) => (await requestToken({ ...params }, own)).body.access_token
     const full = createApiClient(app.baseUrl, await token({ resource: app.baseUrl }))
@@ -249,7 +249,7 @@ describe('its tokens at other endpoints', () => {
 })
 
 describe('the audit log', () => {
-  test('a token: succeeded, with the verifier that matched and its last use', async () => {
+  test('an issued token is an event with the verifier that matched, and updates the last use of the verifier', async () => {
     const { id, secret } = await addSecret(agent.id)
     const readEvents = await eventsRecordedFromNow(app, realm.tenant.accountId)
     expect((await requestToken({}, { id: agent.id, secret })).status).toBe(200)
@@ -272,7 +272,7 @@ describe('the audit log', () => {
     ])
   })
 
-  test('a revoked token of its own: agent_id, and no client_id', async () => {
+  test('the event of a token that the agent revokes has agent_id and no client_id', async () => {
     const { access_token: token } = (await requestToken()).body
     const readEvents = await eventsRecordedFromNow(app, realm.tenant.accountId)
     expect((await realm.postForm('/revoke', agent, { token })).status).toBe(200)
@@ -290,7 +290,7 @@ describe('the audit log', () => {
     })
   })
 
-  test('a rejected authentication: failed, without an actor; for an unknown agent there is no event', async () => {
+  test('a failed authentication is an event without an actor; for an unknown agent there is no event', async () => {
     const readEvents = await eventsRecordedFromNow(app, realm.tenant.accountId)
     await requestToken({}, { id: agent.id, secret: 'wrong' })
     await posted({ id: agent.id, secret: 'wrong' })

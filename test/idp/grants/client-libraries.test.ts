@@ -29,7 +29,7 @@ const configure = (client: TestClient, authentication?: openid.ClientAuth) =>
     execute: [openid.allowInsecureRequests],
   })
 
-/** Verifies a token as a resource server of this audience does (RFC 9068). */
+/** Verifies a token as a resource server with this audience does (RFC 9068). */
 async function check(token: string, audience: string) {
   const insecure = { [oauth.allowInsecureRequests]: true }
   const as = await oauth.processDiscoveryResponse(
@@ -63,7 +63,7 @@ test.each(['client_secret_basic', 'client_secret_post'])(
   },
 )
 
-test('openid-client: a service exchanges the token of a user who called it; the next one verifies it by RFC 9068', async () => {
+test('openid-client: a service exchanges the token of its caller, and the next service verifies the new token (RFC 9068)', async () => {
   const { owner, I } = realm.tenant
   const org = expectStatus(await owner.post(`${I}/organizations`, { default_member_scopes: ['stock:read'] }), 201).data
     .id

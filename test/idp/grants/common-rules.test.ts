@@ -45,7 +45,7 @@ afterAll(() => app.close())
 const owner = () => realm.tenant.owner
 const change = (client: TestClient, settings: object) =>
   owner().patch(`${realm.tenant.I}/clients/${client.id}`, { settings })
-/** Changes the stored row, without the validation of the API. */
+/** Changes the settings of a client directly in the database, so that the API does not validate them. */
 async function store(client: TestClient, edit: (settings: AnyJson) => void): Promise<void> {
   const { prisma } = app.gatehouse.database
   const { settings, updatedAt } = await prisma.client.findUniqueOrThrow({ where: { id: client.id } })
@@ -107,7 +107,7 @@ describe.each(['/token', '/introspect', '/revoke'])('client authentication at %s
 
 describe('client_credentials is for M2M clients', () => {
   const ask = (client: TestClient) => realm.postForm('/token', client, { grant_type: 'client_credentials' })
-  test('an M2M client with the grant, by default too', async () => {
+  test('an M2M client can use it, also by default', async () => {
     for (const grants of [
       {},
       { grant_types: ['client_credentials'] },
@@ -139,7 +139,7 @@ describe('client_credentials is for M2M clients', () => {
 })
 
 describe('audience and resource', () => {
-  /** The result for the application: at its redirect URI, or from the token endpoint. */
+  /** Returns the error at the redirect URI, or the `aud` of the access tokens of the code and of a refresh. */
   async function outcome(params: Record<string, string | undefined>): Promise<string> {
     const { redirect, verifier } = await realm.signIn(web, 'ada@example.com', params)
     if (redirect['error']) return redirect['error']
@@ -149,7 +149,7 @@ describe('audience and resource', () => {
     const introspected = (await realm.postForm('/introspect', web, { token: refreshed.refresh_token })).body
     const auds = [body.access_token, refreshed.access_token].map((token) => jwtClaims(token).aud)
     expect(auds[1]).toEqual(auds[0])
-    // Refresh tokens always have the client id, and so does the ID token.
+    // The audience of the refresh token and of the ID token is always the client.
     expect([introspected.aud, jwtClaims(body.id_token).aud]).toEqual([web.id, web.id])
     return auds[0]
   }
@@ -264,11 +264,11 @@ describe('org by policy', () => {
     const { body } = await realm.exchangeCode(client, exchange)
     expect(body.error ?? 'granted').toBe(expected)
     if (body.error) return
-    // A refresh keeps the restriction.
+    // The tokens of a refresh have the same organizations.
     const refreshed = (await realm.refresh(client, body.refresh_token)).body
     for (const token of [body.access_token, refreshed.access_token]) {
       expect(jwtClaims(token).org_id).toBe(org())
-      // Without org, tokens name the organizations that the client may see.
+      // Without `org` in the request, tokens contain all organizations that the client may see.
       const known = { all: [tulips, roses], none: undefined, allowlist: [tulips], 'an empty allowlist': undefined }
       const expectedIds = org() === undefined ? known[policy] : [org()]
       const ids = jwtClaims(token).organizations?.map(({ id }: { id: string }) => id)
@@ -280,8 +280,13 @@ describe('org by policy', () => {
     async (grant_type) => {
       const client =
         grant_type === 'client_credentials' ? await realm.createClient(machine, { confidential: true }) : web
-      const answer = await realm.postForm('/token', client, { grant_type, org: tulips, code: 'x', refresh_token: 'x' })
-      expect(failed(answer)).toEqual([400, 'invalid_request'])
+      const response = await realm.postForm('/token', client, {
+        grant_type,
+        org: tulips,
+        code: 'x',
+        refresh_token: 'x',
+      })
+      expect(failed(response)).toEqual([400, 'invalid_request'])
     },
   )
 })
@@ -354,13 +359,13 @@ describe('lifetimes in seconds', () => {
   test('defaults: 30 minutes, 1 hour, 7 days', async () => {
     expect(await agesOf(await confidential({}, {}))).toEqual([1800, 3600, 604_800])
   })
-  test('at the top of the settings or under openid', async () => {
+  test('lifetimes can be set in `settings` or in `settings.openid`', async () => {
     expect(await agesOf(await confidential({}, all(77)))).toEqual([77, 77, 77])
     expect(await agesOf(await confidential(all(77), {}))).toEqual([77, 77, 77])
   })
   test('at most 21 days, whatever is stored', async () => {
     const client = await confidential({}, all(MAX_AGE))
-    // The session has the same lifetime, and started a moment earlier.
+    // The tokens end with the session, which has the same lifetime and started a moment earlier.
     for (const seen of await agesOf(client)) expect(MAX_AGE - seen).toBeLessThan(60)
     for (const age of [1e9, 0, -5]) {
       await store(client, (settings) => Object.assign(settings, all(age)))
@@ -405,7 +410,7 @@ describe('refresh', () => {
     expect(sorted(jwtClaims(body.access_token).scope)).toEqual(sorted(expected))
     expect('id_token' in body).toBe(expected.includes('openid'))
     expect(body.refresh_token).not.toBe(first.refresh_token)
-    // The new token keeps the full grant; the old one is consumed.
+    // The new refresh token keeps all granted scopes.
     expect(sorted((await realm.refresh(web, body.refresh_token)).body.scope)).toHaveLength(4)
   })
 

@@ -1,5 +1,5 @@
 /**
- * The decision of a token exchange (docs/contract.md#token-exchange), a pure function, with tables and random input.
+ * Tests `decideExchange`, which decides a token exchange (docs/contract.md#token-exchange), with tables and random input.
  */
 import { describe, expect, test } from '@jest/globals'
 import { TOKEN_EXCHANGE } from '../../../src/resources/clients/settings.js'
@@ -55,10 +55,10 @@ const policy = (more: object) => {
   const { token_exchange } = actor().settings.openid!
   return facts({ actor: actor({ token_exchange: { ...token_exchange, ...more } }) })
 }
-const decide = (asked: Partial<ExchangeRequest> = {}, known = facts()) =>
-  decideExchange({ ...request, ...asked }, known)
+const decide = (changes: Partial<ExchangeRequest> = {}, known = facts()) =>
+  decideExchange({ ...request, ...changes }, known)
 
-test('the full request, for one audience, in one organization', () => {
+test('a valid request is granted with its audience, scopes and organization', () => {
   expect(decide()).toEqual({
     error: null,
     audience: 'https://stock.example',
@@ -190,8 +190,8 @@ test.each<[string, string, Partial<ExchangeRequest>, ExchangeFacts]>([
       ],
     }),
   ],
-])('%s: %s', (_, error, asked, known) => {
-  expect(decide(asked, known)).toEqual({ error, description: expect.any(String) })
+])('%s: %s', (_, error, changes, known) => {
+  expect(decide(changes, known)).toEqual({ error, description: expect.any(String) })
 })
 
 describe('only concrete scopes, even if all four sets have the name', () => {
@@ -239,7 +239,7 @@ describe('only concrete scopes, even if all four sets have the name', () => {
     'stöck:read',
     'https://stock.example/read',
     'stock:read\n',
-  ])('%j is invalid_scope, alone and with a valid one', (name) => {
+  ])('%j is invalid_scope, alone and with a valid scope', (name) => {
     expect(decide({ scope: name }, given(name)).error).toBe('invalid_scope')
     expect(decide({ scope: `stock:read ${name}` }, given(name)).error).toBe('invalid_scope')
   })
@@ -269,7 +269,7 @@ test('random input: no grant exceeds any of the four sets, omits a requested sco
   const names = ['a:read', 'a:write', 'a.b:read', 'c:manage', 'svc:all', 'openid', 'a:*', 'role:admin']
   const resources = ['https://r1.example', 'https://r2.example', 'cli_x']
   const orgs = ['org_a', 'org_b', 'org_c']
-  // A fixed seed, so that a failure can be reproduced.
+  // The seed is fixed, so that a failure can be reproduced.
   let seed = 20_261_121
   const random = (below: number) => {
     seed = (Math.imul(seed, 1_103_515_245) + 12_345) >>> 0
@@ -291,7 +291,11 @@ test('random input: no grant exceeds any of the four sets, omits a requested sco
       { policy: 'allowlist', allowed_org_ids: some(orgs) },
       { policy: 'none' },
     ])
-    const asked = { resource: pick(resources), scope: some(names, 1).join(' ') || pick(names), org: pick(orgs) }
+    const exchangeRequest = {
+      resource: pick(resources),
+      scope: some(names, 1).join(' ') || pick(names),
+      org: pick(orgs),
+    }
     const known = facts({
       now: 1000,
       actor: actor({ token_exchange }, restrictions),
@@ -306,21 +310,21 @@ test('random input: no grant exceeds any of the four sets, omits a requested sco
       memberScopes: pick([null, some(names), some(names)]),
       userStatus: pick(['active', 'active', 'active', 'suspended']),
     })
-    const decision = decideExchange(asked, known)
+    const decision = decideExchange(exchangeRequest, known)
     if (decision.error !== null) continue
     granted++
     const of = (list: { resource: string; scopes: string[] }[], resource: string) =>
       list.filter((entry) => entry.resource === resource).flatMap(({ scopes }) => scopes)
-    expect(decision.scopes.join(' ')).toBe(asked.scope)
+    expect(decision.scopes.join(' ')).toBe(exchangeRequest.scope)
     for (const scope of decision.scopes) {
       expect(known.subject.scopes).toContain(scope)
       expect(known.memberScopes).toContain(scope)
       expect(of(token_exchange.subject_resources, known.subject.audiences[0]!)).toContain(scope)
-      expect(of(token_exchange.target_resources, asked.resource)).toContain(scope)
+      expect(of(token_exchange.target_resources, exchangeRequest.resource)).toContain(scope)
       expect(scope).toMatch(/^[a-c](\.b)?:(read|write|manage)$/)
     }
-    expect(decision.audience).toBe(asked.resource)
-    expect(decision.orgId).toBe(asked.org)
+    expect(decision.audience).toBe(exchangeRequest.resource)
+    expect(decision.orgId).toBe(exchangeRequest.org)
     expect(known.subject.orgIds).toContain(decision.orgId)
     expect([undefined, decision.orgId]).toContain(known.subject.orgId)
     if (restrictions)

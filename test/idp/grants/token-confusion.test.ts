@@ -1,6 +1,6 @@
 /**
  * Token confusion (docs/contract.md#token-checks-at-the-core-api, RFC 9068 section 5, RFC 8725 section 3.11): every
- * kind of token at every endpoint that accepts one. Each is accepted only at its own endpoints.
+ * kind of token or secret is sent to every endpoint that accepts a token, and is accepted only where it belongs.
  */
 import { createHmac, createPublicKey } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
@@ -17,7 +17,7 @@ const ORDERS = 'https://orders.example'
 const SCOPE = 'issuers.users:read'
 const none = { redirect_uris: [], post_logout_redirect_uris: [] }
 
-/** One issuer with one principal of each kind. */
+/** An issuer with a user, an agent and clients of each kind. */
 interface IssuerFixture {
   realm: Realm
   user: string
@@ -84,8 +84,8 @@ async function createIssuerFixture(name: string): Promise<IssuerFixture> {
 
 const signIn = ({ realm, web }: IssuerFixture, params: Record<string, string> = {}): Promise<AnyJson> =>
   realm.signInForTokens(web, 'ada@example.com', { scope: `openid ${SCOPE}`, ...params })
-const given = async (answer: Promise<{ status: number; body: AnyJson }>): Promise<string> => {
-  const { status, body } = await answer
+const given = async (response: Promise<{ status: number; body: AnyJson }>): Promise<string> => {
+  const { status, body } = await response
   expect([status, body]).toEqual([200, expect.anything()])
   return body.access_token
 }
@@ -105,7 +105,7 @@ const personal = async ({ realm, user }: IssuerFixture): Promise<string> => {
   return expectStatus(await realm.tenant.owner.post(`${realm.tenant.I}/users/${user}/tokens`, body), 201).data
     .token_plain
 }
-/** A code, with its code_verifier. */
+/** The PKCE code_verifiers of the codes. */
 const codes = new Map<string, string>()
 const code = async ({ realm, web }: IssuerFixture): Promise<string> => {
   const { redirect, verifier } = await realm.signIn(web, 'ada@example.com')
@@ -118,7 +118,7 @@ const signWithHmac = (token: string, head: object, key: string | Buffer) => {
   const content = `${part({ ...jwtHeader(token), ...head })}.${token.split('.')[1]}`
   return `${content}.${createHmac('sha256', key).update(content).digest('base64url')}`
 }
-/** The claims of a token for the Core API, signed again with an issuer's own key. */
+/** Returns a JWT with the claims of a token for the Core API, after `edit`, signed with the current key of an issuer. */
 async function signAgain(
   signer: IssuerFixture,
   typ: string,
@@ -142,8 +142,9 @@ const publicKey = async (form: 'pem' | 'der') => {
 }
 const core = () => issuedTokens['user, for the Core API']!
 
-/** How to get one of each; those that are consumed, or end something, are created for each use. */
+/** The kinds that are created again for each use, because a use can consume them or end the session. */
 const fresh = new Set(['ID token', 'refresh token', 'code'])
+/** Creates a token or secret of each kind. */
 const kinds: Record<string, () => Promise<string>> = {
   user: async () => (await signIn(ownIssuer)).access_token,
   'user, for a service': async () => (await signIn(ownIssuer, { resource: ORDERS })).access_token,
@@ -213,7 +214,7 @@ const kinds: Record<string, () => Promise<string>> = {
   dots: async () => '..',
 }
 
-/** The endpoints, each with its response to a token. */
+/** Sends a token to each endpoint and returns the status or error of the response. */
 const endpoints = {
   code: async (token: string) => {
     const code_verifier = codes.get(token) ?? 'x'.repeat(43)
@@ -256,7 +257,7 @@ const endpoints = {
 }
 type ExpectedResults = Record<keyof typeof endpoints, unknown>
 
-/** The response to a token at a wrong endpoint. */
+/** The responses of the endpoints to a token that they do not accept. */
 const nothing: ExpectedResults = {
   code: 'invalid_grant',
   refresh: 'invalid_grant',
@@ -267,6 +268,7 @@ const nothing: ExpectedResults = {
   logout: 400,
   authorize: 'invalid_request',
 }
+/** The responses that differ, by the kind of token. */
 const exceptions: Record<string, Partial<ExpectedResults>> = {
   user: { introspect: true, userinfo: 200 },
   'user, for a service': { introspect: true, userinfo: 200, subject: 200 },
@@ -278,7 +280,7 @@ const exceptions: Record<string, Partial<ExpectedResults>> = {
   'ID token': { logout: 303, authorize: 'code' },
   'refresh token': { refresh: 200, introspect: true },
   code: { code: 200 },
-  // Principals of another issuer are valid at the Core API, but see nothing of this issuer.
+  // The Core API accepts tokens of another issuer, but their principals cannot see this issuer, so the result is 404.
   'foreign user, for the Core API': { core: 404 },
   'foreign machine': { core: 404 },
   'foreign agent': { core: 404 },
@@ -286,7 +288,7 @@ const exceptions: Record<string, Partial<ExpectedResults>> = {
   'foreign personal token': { core: 404 },
 }
 
-test.each(Object.keys(kinds))('%s', async (name) => {
+test.each(Object.keys(kinds))('%s is accepted only at its own endpoints', async (name) => {
   const results: Partial<ExpectedResults> = {}
   for (const [endpoint, ask] of Object.entries(endpoints) as [
     keyof ExpectedResults,
@@ -297,12 +299,12 @@ test.each(Object.keys(kinds))('%s', async (name) => {
   expect(results).toEqual({ ...nothing, ...exceptions[name] })
 })
 
-test("revocation answers 200 to all of them, and only the owner's request has an effect", async () => {
+test('the revocation endpoint returns 200 for every token, and revokes nothing that belongs to another client', async () => {
   const all = { ...issuedTokens }
   for (const name of fresh) all[name] = await kinds[name]!()
   for (const client of [ownIssuer.other, ownIssuer.machine, ownIssuer.actor, ownIssuer.agent, ownIssuer.web]) {
     for (const [name, token] of Object.entries(all)) {
-      // The token of another client's session was signed with the issuer's key and names that client: it is the owner.
+      // A token belongs to the client in its claims, so `other` owns the token of another client's session.
       const owners = {
         machine: ownIssuer.machine,
         agent: ownIssuer.agent,

@@ -1,6 +1,6 @@
 /**
- * Token exchange (docs/contract.md#token-exchange) at the token endpoint: every rule, at least 40 rejections, and the
- * end of tokens.
+ * Token exchange (docs/contract.md#token-exchange) at the token endpoint: every rule, the rejections, and when exchanged
+ * tokens become invalid.
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { createUser, expectStatus } from '../../setup/actors.js'
@@ -24,7 +24,7 @@ let shop: TestClient
 let actor: TestClient
 let tulips: string
 let roses: string
-/** Signed in once; tests that end something sign in another user. */
+/** The token response whose access token the tests exchange. Tests that make a token or session invalid sign in again. */
 let subject: AnyJson
 
 beforeAll(async () => {
@@ -73,7 +73,7 @@ const createActor = (more: object = {}, settings: object = {}, at = realm): Prom
 const signIn = (params: Record<string, string> = {}, client = shop) =>
   realm.signInForTokens(client, 'ada@example.com', { resource: ORDERS, scope: SCOPE, ...params })
 
-/** A value of undefined removes the parameter. */
+/** Form parameters that replace or complement those of a valid request. The value undefined removes a parameter. */
 type Params = Record<string, string | undefined>
 const paramsOf = (params: Params): Record<string, string> =>
   Object.fromEntries(
@@ -94,14 +94,14 @@ const given = async (params: Params = {}, client = actor): Promise<string> => {
   expect([status, body.error]).toEqual([200, undefined])
   return body.access_token
 }
-const refused = async (answer: Promise<IdpResponse>, status: number, error: string) => {
-  const { status: got, body, headers } = await answer
+const refused = async (response: Promise<IdpResponse>, status: number, error: string) => {
+  const { status: got, body, headers } = await response
   expect([got, body]).toEqual([status, { error, error_description: expect.any(String) }])
   expect(headers.get('cache-control')).toBe('no-store')
 }
 
 describe('the response and the token', () => {
-  test('exactly these members and claims; user and session are the same, the rest is new', async () => {
+  test('have exactly these members and claims; `sub` and `sid` are those of the subject token', async () => {
     const { status, body, headers } = await exchange({ scope: 'stock:read', requested_token_type: ACCESS_TOKEN })
     expect(status).toBe(200)
     expect(body).toEqual({
@@ -195,7 +195,7 @@ describe('lifetime', () => {
     expect([body.expires_in, exp - iat]).toEqual([lifetime, lifetime])
   })
 
-  test("the rest of the subject token's lifetime, also below 30 seconds", async () => {
+  test('is at most the remaining lifetime of the subject token, even if that is below 30 seconds', async () => {
     const { exp } = jwtClaims(subject.access_token)
     app.clock.advance(exp * 1000 - 20_000 - app.clock.now())
     const { body } = await exchange()
@@ -328,9 +328,9 @@ describe('invalid subject tokens', () => {
       'the token of an agent',
       async () => {
         const { id } = expectStatus(await owner().post(`${realm.tenant.I}/agents`, { name: 'A', scopes }), 201).data
-        const made = await owner().post(`${realm.tenant.I}/agents/${id}/verifiers`, { type: 'secret', name: null })
+        const response = await owner().post(`${realm.tenant.I}/agents/${id}/verifiers`, { type: 'secret', name: null })
         const params = { grant_type: 'client_credentials', resource: ORDERS }
-        const { body } = await realm.postForm('/token', { id, secret: expectStatus(made, 201).data.secret }, params)
+        const { body } = await realm.postForm('/token', { id, secret: expectStatus(response, 201).data.secret }, params)
         expect(body.access_token).toBeDefined()
         return body.access_token
       },
@@ -375,7 +375,7 @@ describe('invalid subject tokens', () => {
 })
 
 describe('invalid actors', () => {
-  test('a client without the policy, a public one, an agent, one that lost the policy, a disabled and a deleted one', async () => {
+  test('a client without the policy, a public client, an agent, a client that lost the policy, a disabled and a deleted client', async () => {
     const none = { redirect_uris: [], post_logout_redirect_uris: [] }
     const bare = { application_type: 'm2m', grant_types: [EXCHANGE], ...none }
     for (const client of [
@@ -404,7 +404,7 @@ describe('invalid actors', () => {
     await refused(exchange({}, own), 401, 'invalid_client')
   })
 
-  test('rows that bypass the validation of the API do not help', async () => {
+  test('client settings that the API would reject do not make an invalid actor valid', async () => {
     const own = await createActor()
     const { prisma } = app.gatehouse.database
     const row = await prisma.client.findUniqueOrThrow({ where: { id: own.id } })
@@ -447,7 +447,7 @@ describe('each scope must be in the token, the source policy, the target policy 
     ['a role', 'admin'],
     ['a wildcard', 'stock:*'],
     ['another action', 'stock:list'],
-  ])('%s: %s, alone or with a valid one', async (_, name) => {
+  ])('%s: %s, alone or with a valid scope', async (_, name) => {
     await refused(exchange({ scope: name }), 400, 'invalid_scope')
     await refused(exchange({ scope: `stock:read ${name}` }), 400, 'invalid_scope')
   })
@@ -460,7 +460,7 @@ describe('each scope must be in the token, the source policy, the target policy 
 })
 
 describe('org', () => {
-  test('matches org_id if an organization was selected', async () => {
+  test('must be the org_id of the subject token if an organization was selected', async () => {
     const { access_token } = await signIn({ org: tulips })
     await given({ subject_token: access_token })
     await refused(exchange({ subject_token: access_token, org: roses }), 400, 'invalid_request')
@@ -472,8 +472,8 @@ describe('org', () => {
     ['allowlist', () => ({ policy: 'allowlist', allowed_org_ids: [tulips] }), 200],
   ])("the actor's organization restrictions: %s", async (_, organizations, status) => {
     const own = await createActor({}, { restrictions: { organizations: organizations() } })
-    const answer = await exchange({}, own)
-    expect([answer.status, answer.body.error]).toEqual([status, status === 200 ? undefined : 'invalid_request'])
+    const response = await exchange({}, own)
+    expect([response.status, response.body.error]).toEqual([status, status === 200 ? undefined : 'invalid_request'])
   })
 
   test.each<[string, () => object | null, number]>([
@@ -487,8 +487,8 @@ describe('org', () => {
     const settings = { restrictions: { organizations: organizations() } }
     expectStatus(await owner().patch(`${realm.tenant.I}/clients/${source.id}`, { settings }), 200)
     const twin = new Realm(second, realm.tenant)
-    const answer = await exchange({ subject_token: access_token }, actor, twin)
-    expect([answer.status, answer.body.error]).toEqual([status, status === 200 ? undefined : 'invalid_request'])
+    const response = await exchange({ subject_token: access_token }, actor, twin)
+    expect([response.status, response.body.error]).toEqual([status, status === 200 ? undefined : 'invalid_request'])
   })
 
   describe('the membership is read again', () => {
@@ -557,7 +557,7 @@ describe('the subject token is active', () => {
     await refused(exchange({ subject_token: own.access_token }), 400, 'invalid_request')
   })
 
-  test('a suspended user, and one who does not exist', async () => {
+  test('when the user is suspended, the subject token is rejected and the exchanged token is invalid', async () => {
     const id = await realm.createUser('bob@example.com')
     expectStatus(await owner().post(`${realm.tenant.I}/organizations/${roses}/members`, { member_id: id }), 201)
     const { access_token: token } = await realm.signInForTokens(shop, 'bob@example.com', {
@@ -572,11 +572,11 @@ describe('the subject token is active', () => {
     expect((await realm.postForm('/introspect', actor, { token: before })).body).toEqual({ active: false })
   })
 
-  test("the subject's client disabled: its tokens and those exchanged for them are invalid", async () => {
+  test('when the client of the subject token is disabled, its tokens and the tokens exchanged for them are invalid', async () => {
     const client = await realm.createClient({ allowed_resources: [ORDERS] }, { settings: { scopes } })
     const { access_token: token } = await signIn({}, client)
-    const made = await given({ subject_token: token })
-    const alive = async () => (await realm.postForm('/introspect', actor, { token: made })).body.active
+    const exchanged = await given({ subject_token: token })
+    const alive = async () => (await realm.postForm('/introspect', actor, { token: exchanged })).body.active
     expect(await alive()).toBe(true)
     const path = `${realm.tenant.I}/clients/${client.id}`
     expectStatus(await owner().patch(path, { status: 'disabled' }), 200)

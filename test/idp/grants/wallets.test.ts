@@ -1,6 +1,6 @@
 /**
- * Wallet authentication of agents (docs/contract.md#wallet-authentication-of-agents): eip155 with EIP-191, solana with
- * Ed25519.
+ * Wallet authentication of agents (docs/contract.md#wallet-authentication-of-agents): wallets of the network `eip155`
+ * sign with EIP-191, wallets of the network `solana` with Ed25519.
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { signatureSchemes } from '../../../src/resources/agents/wallet-signatures.js'
@@ -48,11 +48,11 @@ async function enroll(id: string, wallet: TestWallet) {
 
 async function challenge(wallet: TestWallet, client_id = agent, at = realm): Promise<AnyJson> {
   const { network, address } = wallet
-  const answer = await at.postForm('/agents/challenge', undefined, { client_id, network, address })
-  return expectStatus({ ...answer, text: JSON.stringify(answer.body) }, 200)
+  const response = await at.postForm('/agents/challenge', undefined, { client_id, network, address })
+  return expectStatus({ ...response, text: JSON.stringify(response.body) }, 200)
 }
 
-/** Encodes an assertion as an agent sends it. */
+/** Signs a message and returns it as `client_assertion`. `more` replaces or complements members of the assertion. */
 const signed = (wallet: TestWallet, message: string, more: object = {}) =>
   encodeAssertion({ message, signature: wallet.sign(message), type: wallet.type, ...more })
 
@@ -66,7 +66,7 @@ const redeem = (client_assertion: string, params: Record<string, string> = {}, a
   })
 
 describe('POST /{issuer_id}/agents/challenge', () => {
-  test('answers nonce, message and expires_at; the message is exactly EIP-4361, with a checksummed address', async () => {
+  test('returns nonce, message and expires_at; the message is exactly EIP-4361, with a checksummed address', async () => {
     const before = app.clock.now()
     const { nonce, message, expires_at, ...more } = await challenge(ethereum)
     expect(more).toEqual({})
@@ -119,14 +119,14 @@ Resources:
     ['NUL', { address: 'a\u0000' }],
   ])('400 for %s', async (_, params) => {
     const { network, address } = ethereum
-    const answer = await realm.postForm('/agents/challenge', undefined, {
+    const response = await realm.postForm('/agents/challenge', undefined, {
       client_id: agent,
       network,
       address,
       ...params,
     })
-    expect([answer.status, answer.body.error]).toEqual([400, 'invalid_request'])
-    expect(answer.headers.get('cache-control')).toBe('no-store')
+    expect([response.status, response.body.error]).toEqual([400, 'invalid_request'])
+    expect(response.headers.get('cache-control')).toBe('no-store')
   })
 
   test('POST only, a form only, of an active issuer', async () => {
@@ -165,7 +165,7 @@ describe('a signed challenge', () => {
     expect(data.filter((one: AnyJson) => one.last_used_at !== null).map((one: AnyJson) => one.id)).toEqual([wallet.id])
   })
 
-  test('a proof works at introspection and revocation too, each time a new one', async () => {
+  test('authenticates at introspection and revocation too; each request needs a new challenge', async () => {
     const { access_token: token } = (await redeem(signed(ethereum, (await challenge(ethereum)).message))).body
     const send = async (path: string) =>
       realm.postForm(path, undefined, {
@@ -203,17 +203,17 @@ describe('a signed challenge', () => {
     expect((await redeem(signed(wallet, (await challenge(wallet)).message))).status).toBe(200)
   })
 
-  test('works once: of 20 concurrent redemptions in two processes one succeeds; later ones fail', async () => {
+  test('is valid once: of 20 concurrent requests in two processes one succeeds, and later ones fail', async () => {
     const assertion = signed(ethereum, (await challenge(ethereum)).message)
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 20 }, (_, index) => redeem(assertion, {}, index % 2 === 0 ? realm : twin)),
     )
-    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
-    expect(answers.filter(({ status, body }) => status === 401 && body.error === 'invalid_client')).toHaveLength(19)
+    expect(responses.filter(({ status }) => status === 200)).toHaveLength(1)
+    expect(responses.filter(({ status, body }) => status === 401 && body.error === 'invalid_client')).toHaveLength(19)
     expect((await redeem(assertion)).status).toBe(401)
   })
 
-  test('a request that fails for another reason consumes it, and two authentication methods are rejected', async () => {
+  test('is consumed by a request that fails for another reason; two authentication methods are rejected', async () => {
     const spent = signed(ethereum, (await challenge(ethereum)).message)
     expect((await redeem(spent, { scope: 'nonsense' })).body.error).toBe('invalid_scope')
     expect((await redeem(spent)).body.error).toBe('invalid_client')
@@ -234,13 +234,15 @@ describe('a signed challenge', () => {
 })
 
 describe('401 invalid_client, and the challenge stays valid, for', () => {
-  /** `edit` changes the message before it is signed; `spoil` what is sent. */
   interface Attack {
+    /** Changes the message of the challenge before the wallet signs it. */
     edit?: (message: string) => string
+    /** Changes the assertion after the wallet has signed the message. */
     spoil?: (parts: { message: string; signature: string; type: string }) => object
   }
   const replaced = (from: string | RegExp, to: string): Attack => ({ edit: (message) => message.replace(from, to) })
   const other = ethereumWallet()
+  /** The order of the group of secp256k1. */
   const ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
   const bytes = (signature: string) => Buffer.from(signature.slice(2), 'hex')
   const withV = (v: number) => (parts: { signature: string }) => ({
@@ -252,11 +254,11 @@ describe('401 invalid_client, and the challenge stays valid, for', () => {
   const attacks: Record<string, Attack> = {
     'another domain': replaced(/^\S+/, 'evil.example'),
     'a domain with a scheme before it': replaced(/^/, 'https://'),
-    'another chain word': replaced('Ethereum', 'Solana'),
-    'a chain that is none': replaced('Ethereum', 'Bitcoin'),
+    'the name of another chain': replaced('Ethereum', 'Solana'),
+    'the name of an unsupported chain': replaced('Ethereum', 'Bitcoin'),
     'another address, signed by its own key': replaced(/0x\w{40}/, other.address),
     'another URI': replaced(/URI: \S+/, 'URI: https://evil.example/token'),
-    'a URI with more behind it': replaced(/URI: (\S+)/, 'URI: $1/'),
+    'a URI with a slash after it': replaced(/URI: (\S+)/, 'URI: $1/'),
     'another version': replaced('Version: 1', 'Version: 2'),
     'another network': replaced('Chain ID: 8453', 'Chain ID: 1'),
     'another nonce': replaced(/Nonce: ../, 'Nonce: zz'),
@@ -266,14 +268,14 @@ describe('401 invalid_client, and the challenge stays valid, for', () => {
     },
     'no times': replaced(/Issued At: \S+\nExpiration Time: \S+\n/, ''),
     'no expiration': replaced(/Expiration Time: \S+\n/, ''),
-    'a time that is none': replaced(/Issued At: \S+/, 'Issued At: yesterday'),
+    'an invalid time': replaced(/Issued At: \S+/, 'Issued At: yesterday'),
     'a date without time': replaced(/Issued At: (.{10})\S+/, 'Issued At: $1'),
     'issued more than 5 minutes ago': {
       edit: (message) => message.replace(/Issued At: \S+/, `Issued At: ${iso(-301_000)}`),
     },
     'issued in the future': { edit: (message) => message.replace(/Issued At: \S+/, `Issued At: ${iso(60_000)}`) },
     'already expired': { edit: (message) => message.replace(/Expiration Time: \S+/, `Expiration Time: ${iso(-1000)}`) },
-    'good for longer than 5 minutes': {
+    'valid for longer than 5 minutes': {
       edit: (message) => message.replace(/Expiration Time: \S+/, `Expiration Time: ${iso(3_600_000)}`),
     },
     'a field that was not requested': replaced(/\nResources/, '\nRequest ID: 1\nResources'),
@@ -292,7 +294,7 @@ describe('401 invalid_client, and the challenge stays valid, for', () => {
       spoil: (parts) => ({ ...parts, message: parts.message.replace('Sign in', 'Sign on') }),
     },
     'a signature by another key': { spoil: (parts) => ({ ...parts, signature: other.sign(parts.message) }) },
-    'the other signature that says the same (high s)': {
+    'the equivalent signature with the high s value': {
       spoil: (parts) => {
         const [r, s, v] = [
           bytes(parts.signature).subarray(0, 32),
@@ -317,10 +319,10 @@ describe('401 invalid_client, and the challenge stays valid, for', () => {
     'an empty signature': { spoil: (parts) => ({ ...parts, signature: '' }) },
     'eip1271, which is off': { spoil: (parts) => ({ ...parts, type: 'eip1271' }) },
     'the type of another network': { spoil: (parts) => ({ ...parts, type: 'solana:ed25519' }) },
-    'a type that is none': { spoil: (parts) => ({ ...parts, type: 'constructor' }) },
-    'another member': { spoil: (parts) => ({ ...parts, more: 1 }) },
+    'an unknown type': { spoil: (parts) => ({ ...parts, type: 'constructor' }) },
+    'an additional member': { spoil: (parts) => ({ ...parts, more: 1 }) },
     'a missing member': { spoil: ({ message, type }) => ({ message, type }) },
-    'a member that is no text': { spoil: (parts) => ({ ...parts, signature: 1 }) },
+    'a member that is not a string': { spoil: (parts) => ({ ...parts, signature: 1 }) },
     'a list': { spoil: (parts) => [parts] },
   }
 
@@ -332,12 +334,12 @@ describe('401 invalid_client, and the challenge stays valid, for', () => {
     expect(encodeAssertion(parts)).not.toBe(
       encodeAssertion({ message, signature: ethereum.sign(message), type: 'eip191' }),
     )
-    const answer = await redeem(encodeAssertion(parts))
-    expect([answer.status, answer.body]).toEqual([
+    const response = await redeem(encodeAssertion(parts))
+    expect([response.status, response.body]).toEqual([
       401,
       { error: 'invalid_client', error_description: expect.any(String) },
     ])
-    expect(answer.headers.get('www-authenticate')).toMatch(/^Basic /)
+    expect(response.headers.get('www-authenticate')).toMatch(/^Basic /)
     expect((await redeem(signed(ethereum, message))).status).toBe(200)
   })
 
@@ -353,8 +355,8 @@ describe('401 invalid_client, and the challenge stays valid, for', () => {
     ['too long', () => encodeAssertion({ message: 'x'.repeat(9000), signature: 'x', type: 'eip191' })],
   ])('an assertion that is %s', async (_, spoil) => {
     const { message } = await challenge(ethereum)
-    const answer = await redeem(spoil(signed(ethereum, message)))
-    expect([answer.status, answer.body.error]).toEqual([401, 'invalid_client'])
+    const response = await redeem(spoil(signed(ethereum, message)))
+    expect([response.status, response.body.error]).toEqual([401, 'invalid_client'])
     expect((await redeem(signed(ethereum, message))).status).toBe(200)
   })
 
@@ -403,7 +405,7 @@ describe('401 invalid_client, and the challenge stays valid, for', () => {
     }
   })
 
-  test('a challenge of another issuer, at either one', async () => {
+  test('a challenge of another issuer, at both issuers', async () => {
     const elsewhere = await Realm.create(app, 'Elsewhere')
     const { message } = await challenge(ethereum, agent, elsewhere)
     expect((await redeem(signed(ethereum, message))).status).toBe(401)
@@ -458,7 +460,7 @@ test('EIP-191: a signature of another implementation (web3.js, eth.accounts.sign
   const { verify, formatAddress } = signatureSchemes['eip155']!
   expect(verify('0x2c7536E3605D9C16a7a3D7b1898e529396a65c23', 'Some data', signature)).toBe(true)
   expect(verify('0x2c7536E3605D9C16a7a3D7b1898e529396a65c23', 'Some dates', signature)).toBe(false)
-  // The examples of EIP-55.
+  // Addresses from the test cases of EIP-55.
   for (const address of [
     '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed',
     '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359',
@@ -470,7 +472,7 @@ test('EIP-191: a signature of another implementation (web3.js, eth.accounts.sign
 
 describe('30 challenges, and as many proofs, per minute and IP address', () => {
   test('the 31st is 429 with Retry-After', async () => {
-    // Failed proofs of one agent are rejected earlier, by the limit of failed authentications.
+    // Raises the limits of failed authentications, which would otherwise reject failed proofs earlier.
     const failures = { quota: 1000, window: 60 }
     const limits = { auth_failures: failures, auth_failures_ip: failures }
     const limited = await startApp({ env: { RATE_LIMITS: JSON.stringify(limits) } })

@@ -1,5 +1,6 @@
 /**
- * Upstream accounts that a user links to an account here, after proving both (docs/contract.md#federated-identities).
+ * Linking an upstream account to an existing user after the user has signed in to both
+ * (docs/contract.md#federated-identities).
  */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { expectStatus } from '../../setup/actors.js'
@@ -33,7 +34,7 @@ afterAll(async () => {
 })
 
 let count = 0
-/** A new user of the provider, with a verified address. */
+/** The claims of a new user of the provider, with a verified email address. */
 const newUpstreamUser = (email: string): AnyJson => ({ sub: `linking-${++count}`, email, email_verified: true })
 
 const kindsOf = async (userId: string) =>
@@ -44,7 +45,10 @@ const kindsOf = async (userId: string) =>
 const signIn = { password: PASSWORD, method: 'password' }
 
 describe('an address of a user who is not linked to the provider', () => {
-  /** A user with an unverified address here, who came from the provider and was sent back to sign in. */
+  /**
+   * Creates a user with an unverified email address and signs in with the provider under the same address. Checks that
+   * the sign-in page then asks the user to sign in with another method.
+   */
   async function taken(email: string) {
     const userId = await fixture.realm.createUser(email)
     provider.userClaims = newUpstreamUser(email)
@@ -57,10 +61,10 @@ describe('an address of a user who is not linked to the provider', () => {
   test('is linked after the user signed in with another method and agreed; then the provider signs the user in', async () => {
     const { userId, browser, page } = await taken('both@example.com')
     const wrong = await browser.submit(page, { ...signIn, password: 'something else' })
-    const asked = await browser.submit(wrong, { username: 'both@example.com', ...signIn })
-    expect(headingOf(asked)).toBe('Link Upstream to this account?')
+    const nextPage = await browser.submit(wrong, { username: 'both@example.com', ...signIn })
+    expect(headingOf(nextPage)).toBe('Link Upstream to this account?')
     expect(await kindsOf(userId)).toEqual(['password'])
-    expect(isSignedIn(await browser.submit(asked, { method: 'link' }))).toBe(true)
+    expect(isSignedIn(await browser.submit(nextPage, { method: 'link' }))).toBe(true)
     expect(await kindsOf(userId)).toEqual(['oauth', 'password'])
     expect((await fixture.listEvents('user.verifier.created'))[0]).toMatchObject({ userId })
     expect(isSignedIn(await fixture.signInThrough(method))).toBe(true)
@@ -69,8 +73,8 @@ describe('an address of a user who is not linked to the provider', () => {
 
   test('is not linked without agreement, and the sign-in continues', async () => {
     const { userId, browser, page } = await taken('later@example.com')
-    const asked = await browser.submit(page, signIn)
-    const unsaid = await browser.submit(asked, { method: 'password' })
+    const nextPage = await browser.submit(page, signIn)
+    const unsaid = await browser.submit(nextPage, { method: 'password' })
     expect(errorMessageOf(unsaid)).toMatch(/Choose one/)
     expect(isSignedIn(await browser.submit(unsaid, { method: 'later' }))).toBe(true)
     expect(await kindsOf(userId)).toEqual(['password'])
@@ -92,8 +96,8 @@ describe('an address of a user who is not linked to the provider', () => {
     const secret = await enrollTotp(realm, { id: userId, username: 'guarded@example.com', path })
     const factor = await browser.submit(page, signIn)
     expect(headingOf(factor)).toBe('One more step')
-    const asked = await browser.submit(factor, { code: totpCode(secret, app.clock.now()), method: 'code' })
-    expect(headingOf(asked)).toBe('Link Upstream to this account?')
+    const nextPage = await browser.submit(factor, { code: totpCode(secret, app.clock.now()), method: 'code' })
+    expect(headingOf(nextPage)).toBe('Link Upstream to this account?')
     app.clock.advance(30_000)
     const elsewhere = new TestBrowser()
     const begun = await realm.openSignInPage(fixture.client, {}, elsewhere)
@@ -103,14 +107,14 @@ describe('an address of a user who is not linked to the provider', () => {
     expect(await kindsOf(userId)).toEqual(['password', 'totp'])
   })
 
-  test('of 20 concurrent submissions one links; if another user has linked it, that user keeps it', async () => {
+  test('of 20 concurrent submissions one links; an upstream account that another user has linked stays with that user', async () => {
     const first = await taken('race@example.com')
     const second = new TestBrowser()
     const back = await fixture.signInThrough(method, second)
     expectRefusal(back, TAKEN_MESSAGE)
-    const asked = await first.browser.submit(first.page, signIn)
+    const nextPage = await first.browser.submit(first.page, signIn)
     const late = await second.submit(back, signIn)
-    await Promise.all(Array.from({ length: 20 }, () => first.browser.clone().submit(asked, { method: 'link' })))
+    await Promise.all(Array.from({ length: 20 }, () => first.browser.clone().submit(nextPage, { method: 'link' })))
     expect(isSignedIn(await second.submit(late, { method: 'link' }))).toBe(true)
     expect(await kindsOf(first.userId)).toEqual(['oauth', 'password'])
   })
@@ -143,16 +147,16 @@ test("an unclaimed account with that address is linked once its mailbox is prove
   }
   const maker = await own.realm.openSignInPage(own.client)
   const form = await maker.browser.submit(maker.page, { method: 'sign_up' })
-  const made = await maker.browser.submit(form, { username, new_password: PASSWORD, method: 'make' })
-  expect(isSignedIn(await setUp(maker.browser, made))).toBe(true)
+  const nextPage = await maker.browser.submit(form, { username, new_password: PASSWORD, method: 'make' })
+  expect(isSignedIn(await setUp(maker.browser, nextPage))).toBe(true)
   const [before] = (await own.listUsers())[0]!['verifiers'].filter(({ type }: AnyJson) => type === 'totp')
 
   provider.userClaims = newUpstreamUser(username)
   const browser = new TestBrowser()
   const back = await own.signInThrough(upstream, browser)
   expectRefusal(back, TAKEN_MESSAGE)
-  const asked = await browser.submit(back, { method: 'reset' })
-  const sent = await browser.submit(asked, { username, method: 'send' })
+  const resultPage = await browser.submit(back, { method: 'reset' })
+  const sent = await browser.submit(resultPage, { username, method: 'send' })
   const chosen = await browser.submit(sent, { code: codeInMail(await waitForMail(app, username)) })
   const question = await browser.submit(chosen, { new_password: 'another long password' })
   expect(headingOf(question)).toBe('Link Upstream to this account?')
@@ -183,7 +187,7 @@ describe('an address that both sides have verified', () => {
     const without = new TestBrowser()
     const factor = await fixture.signInThrough(method, without)
     expect([headingOf(factor), await kindsOf(id)]).toEqual(['One more step', ['password', 'totp']])
-    // A user who goes back and uses another method does not bring the upstream account along.
+    // If the user goes back and signs in with another method, the upstream account is not linked.
     const back = await without.submit(factor, { method: 'back' })
     const other = await without.submit(back, { username, ...signIn })
     expect(isSignedIn(await use(without, other))).toBe(true)

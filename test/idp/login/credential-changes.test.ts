@@ -1,4 +1,7 @@
-/** A credential change ends earlier sign-ins, to the millisecond, but not the sign-in that made the change. */
+/**
+ * A credential change ends all sign-ins that are older than the change, exact to the millisecond, but not the sign-in in
+ * which the user made the change.
+ */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { expectStatus } from '../../setup/actors.js'
 import { startApp, type TestApp } from '../../setup/start-app.js'
@@ -28,16 +31,16 @@ async function person(): Promise<{ id: string; username: string }> {
   return { id: await realm.createUser(username), username }
 }
 
-/** Changes that end a sign-in, each set to a time. */
+/** The columns whose value ends earlier sign-ins of a user, each with a function that sets it to a time in Unix ms. */
 const changes: [string, (id: string, at: number) => Promise<unknown>][] = [
-  ['the password', (id, at) => query('UPDATE verifiers SET secret_set_at = $2 WHERE user_id = $1', [id, at])],
   [
-    'the owner, or the end of all sign-ins',
-    (id, at) => query('UPDATE users SET proofs_valid_after = $2 WHERE id = $1', [id, at]),
+    'verifiers.secret_set_at',
+    (id, at) => query('UPDATE verifiers SET secret_set_at = $2 WHERE user_id = $1', [id, at]),
   ],
+  ['users.proofs_valid_after', (id, at) => query('UPDATE users SET proofs_valid_after = $2 WHERE id = $1', [id, at])],
 ]
 
-/** The browser session of a user. */
+/** Returns the times of the sign-in in the browser session of a user: `since` in Unix ms, `loginTs` in Unix seconds. */
 async function storedSignIn(id: string): Promise<{ since: number; loginTs: number }> {
   const text = `SELECT (payload->>'since')::float8 AS since, (payload->>'loginTs')::float8 AS "loginTs"
     FROM idp_artifacts WHERE kind = 'Session' AND payload->>'accountId' = $1`
@@ -57,12 +60,12 @@ describe.each(changes)('%s', (_, change) => {
     expect((await silent())['code']).toBeDefined()
     await change(id, since)
     expect((await silent())['error']).toBe('login_required')
-    // A new sign-in works, also in the second of the change.
+    // A new sign-in works, even in the same second as the change.
     expect((await realm.signIn(spa, username, {}, browser)).redirect['code']).toBeDefined()
     expect((await silent())['code']).toBeDefined()
   })
 
-  test('of a sign-in in progress as well', async () => {
+  test('a change in the millisecond of the first step also ends a sign-in in progress; an earlier change does not', async () => {
     for (const [offset, heading] of [
       [-1, ''],
       [0, 'Sign in'],
@@ -79,7 +82,7 @@ describe.each(changes)('%s', (_, change) => {
     }
   })
 
-  test('a session of an older version has its sign-in time in seconds, and ends with a change from the next second on', async () => {
+  test('a browser session from an older version has only `loginTs`, so that only a change in a later second ends it', async () => {
     const { id, username } = await person()
     const { browser } = await realm.signIn(web, username)
     const { loginTs } = await storedSignIn(id)
@@ -93,7 +96,7 @@ describe.each(changes)('%s', (_, change) => {
   })
 })
 
-test('the sign-in that changes the password continues, and so does its browser; the others end', async () => {
+test('the browser that changes the password stays signed in; other browsers are signed out', async () => {
   const { id, username } = await person()
   const before = await realm.signIn(web, username)
   const [verifier] = expectStatus(await realm.tenant.owner.get(`${realm.tenant.I}/users/${id}/verifiers`), 200).data

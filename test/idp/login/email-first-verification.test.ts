@@ -50,7 +50,7 @@ async function withMfaRequired<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Signs up with a password, up to the page that sets up a second factor. */
+/** Signs up with a password and returns the next page, which sets up a second factor. */
 async function signUp(username: string) {
   const begun = await realm.openSignInPage(spa)
   const page = await begun.browser.submit(begun.page, { method: 'sign_up' })
@@ -66,7 +66,10 @@ const verifiersOf = async (username: string) =>
     orderBy: { id: 'asc' },
   })
 
-/** Gives the account a second factor of this kind, and the tokens of the sign-in that created it. */
+/**
+ * Signs up without verifying the address, and enrolls a second factor and backup codes. Returns the browser, the tokens
+ * and, for `totp`, the secret.
+ */
 async function enrollBeforeConfirmation(username: string, kind: 'totp' | 'passkey') {
   return withMfaRequired(async () => {
     const { browser, page, verifier } = await signUp(username)
@@ -75,10 +78,13 @@ async function enrollBeforeConfirmation(username: string, kind: 'totp' | 'passke
     if (kind === 'totp') {
       done = await browser.submit(page, { code: totpCode(secretOn(page), app.clock.now()), method: 'code' })
     } else {
-      const asked = await browser.submit(page, { method: 'enroll_passkey' })
+      const nextPage = await browser.submit(page, { method: 'enroll_passkey' })
       const { userId } = (await verifiersOf(username))[0]!
       const passkey = new Passkey(userId, new URL(app.idpUrl).origin)
-      done = await browser.submit(asked, { credential: passkey.register(passkeyOptionsOn(asked)), method: 'passkey' })
+      done = await browser.submit(nextPage, {
+        credential: passkey.register(passkeyOptionsOn(nextPage)),
+        method: 'passkey',
+      })
     }
     expect(headingOf(done)).toBe('Save your backup codes')
     const code = redirectParametersOf(await browser.submit(done, { method: 'kept' }))['code']!
@@ -88,7 +94,7 @@ async function enrollBeforeConfirmation(username: string, kind: 'totp' | 'passke
 }
 
 async function signInByMail(username: string, method = 'email_otp') {
-  // Ignores emails about earlier credential changes.
+  // Emails about earlier credential changes may still be in the outbox. They must arrive before the emails are counted.
   await waitForEmptyOutbox(app)
   const before = (await mailsSentTo(app, username)).length
   const begun = await realm.openSignInPage(spa)
@@ -96,8 +102,8 @@ async function signInByMail(username: string, method = 'email_otp') {
   if (method === 'reset') page = await begun.browser.submit(page, { username, method: 'send' })
   const mail = await waitForMail(app, username, before + 1)
   if (method === 'email_link') page = await begun.browser.open(linkInMail(mail))
-  const answer = method === 'email_link' ? { method: 'link' } : { code: codeInMail(mail) }
-  return { ...begun, page: await begun.browser.submit(page, answer) }
+  const fields = method === 'email_link' ? { method: 'link' } : { code: codeInMail(mail) }
+  return { ...begun, page: await begun.browser.submit(page, fields) }
 }
 
 async function signInByPassword(username: string, password: string): Promise<Page> {
@@ -105,7 +111,7 @@ async function signInByPassword(username: string, password: string): Promise<Pag
   return browser.submit(page, { username, password })
 }
 
-/** Submits a new password; the response is the application, or a second factor. */
+/** Submits a new password. Returns the redirect to the application, or the page for the second factor. */
 const choose = ({ browser, page }: { browser: TestBrowser; page: Page }, password = NEW): Promise<Page> =>
   browser.submit(page, { new_password: password })
 
@@ -163,7 +169,7 @@ describe('an account from sign-up whose address was never verified, with credent
       expect(redirectParametersOf(await signInByPassword(username, NEW))['code']).toBeDefined()
       expect(headingOf((await realm.openSignInPage(spa, {}, thief)).page)).toBe('Sign in')
 
-      // Each removal is an event and causes an email.
+      // Each removal is an event, and one email names all removed credentials.
       expect(await removalsOf(username)).toEqual(
         [kind, 'backup_codes'].map((type) => ({ type, reason: 'mailbox_proved' })),
       )
@@ -201,7 +207,7 @@ describe('an account from sign-up whose address was never verified, with credent
     ])
   })
 
-  test('if two factors are required, the owner sets up their own afterwards', async () => {
+  test('if two factors are required, the owner of the mailbox sets up a new second factor afterwards', async () => {
     const username = address()
     await enrollBeforeConfirmation(username, 'totp')
     const [before] = (await verifiersOf(username)).filter(({ type }) => type === 'totp')
@@ -220,7 +226,7 @@ describe('an account from sign-up whose address was never verified, with credent
     expect(after.map(({ id }) => id)).not.toContain(before!.id)
   })
 
-  test('a second factor that the creator was just setting up does not count', async () => {
+  test('a second factor whose enrollment the creator has not completed cannot be completed afterwards', async () => {
     const username = address()
     await withMfaRequired(async () => {
       const { browser: thief, page: setUp } = await signUp(username)
@@ -262,7 +268,7 @@ describe('an account from sign-up whose address was never verified, with credent
     expect([headingOf(late), errorMessageOf(late)]).toEqual(['Sign in', expect.stringMatching(/out of date/)])
   })
 
-  test('of two browsers of the owner at the last step the first one succeeds, and 20 submissions of one browser count once', async () => {
+  test('if two browsers of the owner are at the last step, only the first one succeeds, and 20 submissions of one browser count once', async () => {
     const username = address()
     await enrollBeforeConfirmation(username, 'passkey')
     const one = await signInByMail(username)
@@ -276,7 +282,7 @@ describe('an account from sign-up whose address was never verified, with credent
     expect(await typesOf(username)).toEqual(['password'])
   }, 60_000)
 
-  test('a factor set by an administrator is required and stays; those of the creator are removed', async () => {
+  test('a second factor from an administrator is required and stays; the factors of the creator are removed', async () => {
     const username = address()
     await enrollBeforeConfirmation(username, 'passkey')
     const { id } = await userOf(username)
@@ -292,7 +298,7 @@ describe('an account from sign-up whose address was never verified, with credent
   })
 })
 
-test('users from before the upgrade: only those that demonstrably signed up and never verified the address count as unclaimed', async () => {
+test('after an upgrade, only users with the event of a sign-up and without a verified address count as unclaimed', async () => {
   const database = await createTestDatabase({ empty: true })
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-migrations-'))
   const client = new pg.Client(database.url)
@@ -410,7 +416,10 @@ describe('every other account keeps its second factors, and email alone does not
     return username
   }
 
-  /** Accounts without a verified address that did not come from sign-up, or had a verified address before. */
+  /**
+   * Creates accounts with an unverified address that did not come from sign-up, or whose previous address was verified.
+   * Each function returns the username.
+   */
   const accounts: Record<string, () => Promise<string>> = {
     'an administrator created': async () => (await createTestUser(realm)).username,
     'an import created': async () => {
@@ -433,8 +442,8 @@ describe('every other account keeps its second factors, and email alone does not
       const form = await browser.submit(await browser.open(linkInMail(await waitForMail(app, email))), {
         method: 'sign_up',
       })
-      const asked = await browser.submit(form, { new_password: PASSWORD, method: 'make' })
-      expect(headingOf(await browser.submit(asked, { code: codeInMail(await waitForMail(app, email, 2)) }))).toBe(
+      const nextPage = await browser.submit(form, { new_password: PASSWORD, method: 'make' })
+      expect(headingOf(await browser.submit(nextPage, { code: codeInMail(await waitForMail(app, email, 2)) }))).toBe(
         'Welcome',
       )
       return renamed(await userOf(email))
@@ -452,7 +461,7 @@ describe('every other account keeps its second factors, and email alone does not
     },
   }
 
-  /** Second factors as users set them up on the page. */
+  /** Sets up an authenticator app and backup codes on the page, and returns the TOTP secret and the codes. */
   async function setUpFactors(username: string): Promise<{ secret: string; codes: string[] }> {
     return withMfaRequired(async () => {
       const { browser, page: start } = await realm.openSignInPage(spa)
@@ -475,7 +484,7 @@ describe('every other account keeps its second factors, and email alone does not
 
       const { browser, page } = await signInByMail(username, method)
       expect([headingOf(page), await typesOf(username)]).toEqual(['One more step', kept])
-      // No submission bypasses it.
+      // No submission bypasses the second factor.
       const skipped = await browser.submit(page, { new_password: NEW, method: 'kept' })
       expect(headingOf(skipped)).toBe('One more step')
       const next = await browser.submit(skipped, { code: totpCode(secret, app.clock.now()), method: 'code' })
@@ -500,8 +509,11 @@ describe('every other account keeps its second factors, and email alone does not
         await withMfaRequired(async () => {
           const { browser, page } = await realm.openSignInPage(spa)
           const offered = await browser.submit(page, { username, password: PASSWORD })
-          const asked = await browser.submit(offered, { method: 'enroll_passkey' })
-          await browser.submit(asked, { credential: passkey.register(passkeyOptionsOn(asked)), method: 'passkey' })
+          const nextPage = await browser.submit(offered, { method: 'enroll_passkey' })
+          await browser.submit(nextPage, {
+            credential: passkey.register(passkeyOptionsOn(nextPage)),
+            method: 'passkey',
+          })
         })
       } else {
         codes = (await setUpFactors(username)).codes
@@ -537,7 +549,7 @@ describe('every other account keeps its second factors, and email alone does not
     )
     expect((await waitForMail(app, username, 2)).text).toContain('authenticator app')
     expect(await removalsOf(username)).toEqual([{ type: 'totp', reason: 'deleted' }])
-    // The page that waited for it grants nothing; a new sign-in does.
+    // The open page still asks for the removed authenticator app. A new password reset does not.
     expect(headingOf(await waiting.browser.submit(waiting.page, { code: '000000', method: 'code' }))).toBe(
       'One more step',
     )

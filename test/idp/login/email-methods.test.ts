@@ -32,7 +32,7 @@ const createUser = async (): Promise<string> => {
   return username
 }
 
-/** Requests a code and reads it from the email. */
+/** Requests a code and reads it from the email number `sent` to the user. */
 async function requestCode(username: string, params = {}, sent = 1) {
   const begun = await realm.openSignInPage(spa, params)
   const page = await begun.browser.submit(begun.page, { username, method: 'email_otp' })
@@ -57,7 +57,7 @@ describe('a code by email', () => {
     expect(user.emailVerified).toBe(true)
   })
 
-  test('its email has the language of the page and names the issuer', async () => {
+  test('the email with the code has the language of the page and contains the name of the issuer', async () => {
     const username = await createUser()
     await requestCode(username, { ui_locales: 'de' })
     const { subject, html } = await waitForMail(app, username)
@@ -80,7 +80,7 @@ describe('a code by email', () => {
     expect(await mailsSentTo(app, 'unknown@example.com')).toEqual([])
   })
 
-  test('is valid once, only in the browser that requested it, until a newer one replaces it', async () => {
+  test('is valid once, only in the browser that requested it, and until a newer code replaces it', async () => {
     const username = await createUser()
     const first = await requestCode(username)
     const other = await realm.openSignInPage(spa)
@@ -94,11 +94,11 @@ describe('a code by email', () => {
     expect(redirectParametersOf(await first.browser.submit(latest, { code: newer }))['code']).toBeDefined()
   })
 
-  test('of 20 concurrent correct submissions one counts, and all end in the same sign-in', async () => {
+  test('of 20 concurrent submissions of a correct code one is applied, and all lead to the same sign-in', async () => {
     const { browser, page, code } = await requestCode(await createUser())
     const before = await app.gatehouse.database.prisma.event.count({ where: { type: 'user.login.succeeded' } })
-    const answers = await Promise.all(Array.from({ length: 20 }, () => browser.clone().submit(page, { code })))
-    expect(new Set(answers.map(({ url }) => new URL(url).searchParams.get('code'))).size).toBeLessThanOrEqual(20)
+    const pages = await Promise.all(Array.from({ length: 20 }, () => browser.clone().submit(page, { code })))
+    expect(new Set(pages.map(({ url }) => new URL(url).searchParams.get('code'))).size).toBeLessThanOrEqual(20)
     const after = await app.gatehouse.database.prisma.event.count({ where: { type: 'user.login.succeeded' } })
     expect(after - before).toBe(1)
   })
@@ -118,7 +118,7 @@ describe('a code by email', () => {
     expect(errorMessageOf(await late.browser.submit(late.page, { code: late.code }))).toMatch(/no longer valid/)
   })
 
-  test('wrong codes lock codes of that user, not the password', async () => {
+  test('wrong codes lock the sign-in by code of that user, not the sign-in by password', async () => {
     const username = await createUser()
     const { browser, page, code } = await requestCode(username)
     let at = page
@@ -161,12 +161,12 @@ describe('a link by email', () => {
     return { ...begun, page, link: linkInMail(await waitForMail(app, username)) }
   }
 
-  test('opening it asks for confirmation, which signs in: mail scanners change nothing', async () => {
+  test('the link opens a page that asks for confirmation, so that a mail scanner does not consume the link', async () => {
     const { browser, link, page } = await askForLink(await createUser())
     expect(page.html).not.toContain('name="link"')
     const opened = await browser.open(link)
     expect(headingOf(opened)).toBe('Sign in')
-    // WCAG 2.4.2: the title describes the purpose of the page.
+    // The title describes the purpose of the page (WCAG 2.4.2).
     expect([page, opened].map(({ html }) => /<title>(.*?) ·/.exec(html)?.[1])).toEqual(['Check your email', 'Sign in'])
     await browser.open(link)
     expect(redirectParametersOf(await browser.submit(opened, { method: 'link' }))['code']).toBeDefined()
@@ -179,7 +179,7 @@ describe('a link by email', () => {
     expect(elsewhere.html).toContain('belongs to another browser')
   })
 
-  test('another link than the one sent is rejected', async () => {
+  test('a link with another token is rejected', async () => {
     const { browser, link } = await askForLink(await createUser())
     const opened = await browser.open(link)
     expect(errorMessageOf(await browser.submit(opened, { link: 'x'.repeat(43), method: 'link' }))).toMatch(
@@ -189,13 +189,13 @@ describe('a link by email', () => {
 })
 
 describe('a password reset', () => {
-  test('a code and a new password sign in; other sessions end, and an email says so', async () => {
+  test('the user signs in with a code and a new password; other sessions end, and an email reports the change', async () => {
     const username = await createUser()
     const before = await realm.signInForTokens(spa, username)
     const { browser, page } = await realm.openSignInPage(spa)
-    const asked = await browser.submit(page, { username, method: 'reset' })
-    expect(headingOf(asked)).toBe('Reset your password')
-    const sent = await browser.submit(asked, { username, method: 'send' })
+    const nextPage = await browser.submit(page, { username, method: 'reset' })
+    expect(headingOf(nextPage)).toBe('Reset your password')
+    const sent = await browser.submit(nextPage, { username, method: 'send' })
     const chosen = await browser.submit(sent, { code: codeInMail(await waitForMail(app, username)) })
     expect(headingOf(chosen)).toBe('Choose a new password')
     expect(errorMessageOf(await browser.submit(chosen, { new_password: 'short' }))).toMatch(/at least 8/)
@@ -212,8 +212,8 @@ describe('a password reset', () => {
 
   test('an unknown user sees the same pages, and no code works', async () => {
     const { browser, page } = await realm.openSignInPage(spa)
-    const asked = await browser.submit(page, { username: 'unknown@example.com', method: 'reset' })
-    const sent = await browser.submit(asked, { username: 'unknown@example.com', method: 'send' })
+    const nextPage = await browser.submit(page, { username: 'unknown@example.com', method: 'reset' })
+    const sent = await browser.submit(nextPage, { username: 'unknown@example.com', method: 'send' })
     expect(headingOf(sent)).toBe('Check your email')
     expect(errorMessageOf(await browser.submit(sent, { code: '123456' }))).toMatch(/This code is wrong/)
   })
@@ -221,8 +221,8 @@ describe('a password reset', () => {
   test('the new password cannot be set without the code', async () => {
     const username = await createUser()
     const { browser, page } = await realm.openSignInPage(spa)
-    const asked = await browser.submit(page, { username, method: 'reset' })
-    const sent = await browser.submit(asked, { username, method: 'send' })
+    const nextPage = await browser.submit(page, { username, method: 'reset' })
+    const sent = await browser.submit(nextPage, { username, method: 'send' })
     const skipped = await browser.submit(sent, { new_password: 'a quite new password', username })
     expect(headingOf(skipped)).toBe('Check your email')
     const attempt = await realm.openSignInPage(spa)
@@ -315,8 +315,8 @@ describe('limits', () => {
         const headings = []
         for (let i = 0; i < 6; i++) {
           const { browser, page } = await other.openSignInPage(client)
-          const answered = await browser.submit(page, { username, method: 'email_otp' })
-          headings.push(errorMessageOf(answered) ?? headingOf(answered))
+          const nextPage = await browser.submit(page, { username, method: 'email_otp' })
+          headings.push(errorMessageOf(nextPage) ?? headingOf(nextPage))
           limited.clock.advance(60_000)
         }
         expect(headings.slice(0, 5)).toEqual(Array(5).fill('Check your email'))
@@ -328,7 +328,7 @@ describe('limits', () => {
     }
   })
 
-  test('no one can lock out a user who has the correct password and must verify the address', async () => {
+  test('an anonymous caller cannot lock out a user who has the correct password and must verify the address', async () => {
     const limited = await startApp({ roles: ['core', 'idp', 'worker'], env: { RATE_LIMITS: 'default' } })
     try {
       const other = await Realm.create(limited)
@@ -337,12 +337,12 @@ describe('limits', () => {
       await other.createUser(username)
       expectStatus(await owner.patch(I, { settings: { signup: { require_email_verification: true } } }), 200)
       const client = await other.createClient()
-      // An anonymous caller uses up all emails of the hour for a username, and guesses codes.
+      // An anonymous caller requests all emails that the username gets in an hour, and guesses codes.
       const ask = async () => {
         limited.clock.advance(60_000)
         const { browser, page } = await other.openSignInPage(client)
-        const asked = await browser.submit(page, { username, method: 'reset' })
-        return { browser, page: await browser.submit(asked, { username, method: 'send' }) }
+        const nextPage = await browser.submit(page, { username, method: 'reset' })
+        return { browser, page: await browser.submit(nextPage, { username, method: 'send' }) }
       }
       for (let i = 0; i < 4; i++) expect(headingOf((await ask()).page)).toBe('Check your email')
       const { browser: theirs, page: guessed } = await ask()
@@ -361,7 +361,7 @@ describe('limits', () => {
     }
   })
 
-  test('the email rate limit is consumed once, while no transaction waits for it, and the email is sent once', async () => {
+  test('the email rate limit is consumed once, outside of a transaction, and the email is sent once', async () => {
     const { owner, I } = realm.tenant
     expectStatus(await owner.patch(I, { settings: { signup: { require_email_verification: true } } }), 200)
     const username = await createUser()
@@ -372,7 +372,7 @@ describe('limits', () => {
     gatehouse.rateLimiter = {
       ...rateLimiter,
       async consume(limit, key) {
-        // The step locks the user's row if it runs in a transaction.
+        // In its transaction, the step locks the row of the user. This query returns the row only if it is not locked.
         const text = 'SELECT id FROM users WHERE username_key = $1 FOR UPDATE SKIP LOCKED'
         if (limit === 'mail') free.push((await database.query('is-the-user-free', text, [username])).length)
         return rateLimiter.consume(limit, key)
@@ -380,11 +380,11 @@ describe('limits', () => {
     }
     try {
       const { browser, page } = await realm.openSignInPage(spa)
-      const asked = await browser.submit(page, { username, password: PASSWORD })
-      expect(headingOf(asked)).toBe('Check your email')
+      const nextPage = await browser.submit(page, { username, password: PASSWORD })
+      expect(headingOf(nextPage)).toBe('Check your email')
       expect(free).toEqual([1])
       const code = codeInMail(await waitForMail(app, username))
-      expect(redirectParametersOf(await browser.submit(asked, { code }))['code']).toBeDefined()
+      expect(redirectParametersOf(await browser.submit(nextPage, { code }))['code']).toBeDefined()
       await waitForEmptyOutbox(app)
       expect(await mailsSentTo(app, username)).toHaveLength(1)
     } finally {

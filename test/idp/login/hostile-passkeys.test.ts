@@ -43,15 +43,15 @@ const flipped = (text: string): string => {
 }
 
 describe.each(['first', 'second'] as const)('invalid responses as the %s factor', (factor) => {
-  /** The page that asks for a passkey of this user. */
-  async function asked(person: TestUser) {
+  /** Opens the page that asks for a passkey as the first factor, or as the second factor of this user. */
+  async function openPasskeyPage(person: TestUser) {
     const browser = new TestBrowser()
     const { page } = await realm.openSignInPage(client, {}, browser)
     if (factor === 'first') return { browser, page, options: passkeyOptionsOn(page) }
     const second = await browser.submit(page, { username: person.username, password: PASSWORD })
     return { browser, page: second, options: passkeyOptionsOn(second) }
   }
-  const send = (at: Awaited<ReturnType<typeof asked>>, credential: string) =>
+  const send = (at: Awaited<ReturnType<typeof openPasskeyPage>>, credential: string) =>
     at.browser.submit(at.page, { method: 'passkey', credential })
   let victim: Awaited<ReturnType<typeof createUserWithPasskey>>
   beforeAll(async () => {
@@ -60,7 +60,7 @@ describe.each(['first', 'second'] as const)('invalid responses as the %s factor'
 
   test('a valid response is accepted', async () => {
     const { person, passkey } = await createUserWithPasskey()
-    const at = await asked(person)
+    const at = await openPasskeyPage(person)
     expect(redirectParametersOf(await send(at, passkey.authenticate(at.options)))['code']).toBeDefined()
   })
 
@@ -83,16 +83,16 @@ describe.each(['first', 'second'] as const)('invalid responses as the %s factor'
     ['tampered data', { tamper: (r) => Object.assign(r, { authenticatorData: flipped(r['authenticatorData']!) }) }],
     ['altered client data', { tamper: (r) => Object.assign(r, { clientDataJSON: `${r['clientDataJSON']}IA` }) }],
     ['an unknown credential', { credentialId: createCredentialId() }],
-  ])('%s is rejected, with the same response', async (_, twist) => {
+  ])('%s is rejected with the same error message', async (_, twist) => {
     const { person, passkey } = victim
     const before = await verifierOf(passkey)
-    const at = await asked(person)
-    const answered = await send(at, passkey.authenticate(at.options, twist))
-    expect(errorMessageOf(answered)).toBe(REFUSED)
+    const at = await openPasskeyPage(person)
+    const nextPage = await send(at, passkey.authenticate(at.options, twist))
+    expect(errorMessageOf(nextPage)).toBe(REFUSED)
     expect(await verifierOf(passkey)).toEqual(before)
-    // The rejection does not affect the next attempt.
-    const again = passkey.authenticate(passkeyOptionsOn(answered))
-    const done = await at.browser.submit(answered, { method: 'passkey', credential: again })
+    // After the rejection, a valid response to the next page is accepted.
+    const again = passkey.authenticate(passkeyOptionsOn(nextPage))
+    const done = await at.browser.submit(nextPage, { method: 'passkey', credential: again })
     expect(redirectParametersOf(done)['code']).toBeDefined()
   })
 
@@ -108,19 +108,19 @@ describe.each(['first', 'second'] as const)('invalid responses as the %s factor'
     '{"__proto__":{"id":"AA"}}',
     '{"id":"\\u0000"}',
   ])('%s is not a valid response', async (credential) => {
-    expect(errorMessageOf(await send(await asked(victim.person), credential))).toBe(REFUSED)
+    expect(errorMessageOf(await send(await openPasskeyPage(victim.person), credential))).toBe(REFUSED)
   })
 
   test('a response is valid once: not for a later form, another login transaction or another browser', async () => {
     const { person, passkey } = await createUserWithPasskey()
-    const at = await asked(person)
-    const answer = passkey.authenticate(at.options)
+    const at = await openPasskeyPage(person)
+    const credential = passkey.authenticate(at.options)
     const refused = await send(at, passkey.authenticate(at.options, { type: 'x' }))
-    expect(errorMessageOf(await send({ ...at, page: refused }, answer))).toBe(REFUSED)
-    expect(errorMessageOf(await send(await asked(person), answer))).toBe(REFUSED)
-    const otherBrowser = await new TestBrowser().submit(at.page, { method: 'passkey', credential: answer })
+    expect(errorMessageOf(await send({ ...at, page: refused }, credential))).toBe(REFUSED)
+    expect(errorMessageOf(await send(await openPasskeyPage(person), credential))).toBe(REFUSED)
+    const otherBrowser = await new TestBrowser().submit(at.page, { method: 'passkey', credential: credential })
     expect(otherBrowser.status).toBe(400)
-    expect(errorMessageOf(await send(at, answer))).toMatch(/out of date/)
+    expect(errorMessageOf(await send(at, credential))).toMatch(/out of date/)
   })
 
   test('a passkey of another user or issuer, or with the user handle of another user, is rejected', async () => {
@@ -137,18 +137,18 @@ describe.each(['first', 'second'] as const)('invalid responses as the %s factor'
       (options: never) => eve.passkey.authenticate(options, { credentialId: passkey.id }),
       ...(factor === 'second' ? [(options: never) => eve.passkey.authenticate(options)] : []),
     ]
-    for (const answer of hostile) {
-      const at = await asked(person)
-      expect(errorMessageOf(await send(at, answer(at.options as never)))).toBe(REFUSED)
+    for (const createCredential of hostile) {
+      const at = await openPasskeyPage(person)
+      expect(errorMessageOf(await send(at, createCredential(at.options as never)))).toBe(REFUSED)
     }
   })
 
   test(`a response without a user handle: ${factor === 'first' ? 'rejected' : 'accepted'}`, async () => {
     const { person, passkey } = victim
-    const at = await asked(person)
-    const answered = await send(at, passkey.authenticate(at.options, { userHandle: null }))
-    if (factor === 'first') expect(errorMessageOf(answered)).toBe(REFUSED)
-    else expect(redirectParametersOf(answered)['code']).toBeDefined()
+    const at = await openPasskeyPage(person)
+    const nextPage = await send(at, passkey.authenticate(at.options, { userHandle: null }))
+    if (factor === 'first') expect(errorMessageOf(nextPage)).toBe(REFUSED)
+    else expect(redirectParametersOf(nextPage)['code']).toBeDefined()
   })
 
   test.each([
@@ -159,17 +159,17 @@ describe.each(['first', 'second'] as const)('invalid responses as the %s factor'
     { before: 0, now: 0, taken: true },
     { before: 0, now: 1, taken: true },
   ])(
-    'a count of $now after $before: accepted $taken; a cloned passkey is in the audit log',
+    'a signature counter of $now after $before: accepted $taken; a possibly cloned passkey is in the audit log',
     async ({ before, now, taken }) => {
       const { person, passkey } = await createUserWithPasskey()
       await app.gatehouse.database.prisma.verifier.updateMany({
         where: { credentialId: passkey.id },
         data: { signCount: before },
       })
-      const at = await asked(person)
-      const answered = await send(at, passkey.authenticate(at.options, { signCount: now }))
-      if (taken) return expect(redirectParametersOf(answered)['code']).toBeDefined()
-      expect(errorMessageOf(answered)).toBe(REFUSED)
+      const at = await openPasskeyPage(person)
+      const nextPage = await send(at, passkey.authenticate(at.options, { signCount: now }))
+      if (taken) return expect(redirectParametersOf(nextPage)['code']).toBeDefined()
+      expect(errorMessageOf(nextPage)).toBe(REFUSED)
       expect((await eventsOf(person.id)).slice(-2)).toEqual([
         'user.verification.failed',
         'user.login.failed wrong_sign_count',
@@ -178,9 +178,9 @@ describe.each(['first', 'second'] as const)('invalid responses as the %s factor'
     },
   )
 
-  test('of 20 concurrent responses with one count from 20 browsers, one is accepted', async () => {
+  test('of 20 concurrent responses with the same signature counter from 20 browsers, one is accepted', async () => {
     const { person, passkey } = await createUserWithPasskey()
-    const standing = await Promise.all(Array.from({ length: 20 }, () => asked(person)))
+    const standing = await Promise.all(Array.from({ length: 20 }, () => openPasskeyPage(person)))
     const pages = await Promise.all(standing.map((at) => send(at, passkey.authenticate(at.options, { signCount: 1 }))))
     expect(pages.filter(({ html }) => html === '')).toHaveLength(1)
   }, 60_000)

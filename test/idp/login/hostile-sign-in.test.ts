@@ -22,14 +22,14 @@ beforeAll(async () => {
 })
 afterAll(() => app.close())
 
-/** An issuer with sign-up by password, and sign-in by password or email. */
+/** Creates an issuer with sign-up by password, and sign-in by password or a code by email. */
 async function createOpenIssuer(at: TestApp): Promise<Realm> {
-  const made = await Realm.create(at, 'Open')
-  const { owner, I } = made.tenant
+  const created = await Realm.create(at, 'Open')
+  const { owner, I } = created.tenant
   const { data } = expectStatus(await owner.get(`${I}/auth-methods`), 200)
   expectStatus(await owner.patch(`${I}/auth-methods/${data[0].id}`, { enabled_signup: true }), 200)
   expectStatus(await owner.post(`${I}/auth-methods`, { name: 'Code', method: 'email_otp' }), 201)
-  return made
+  return created
 }
 
 const NEW = 'another long password'
@@ -55,10 +55,10 @@ describe("an account that was created with another person's address", () => {
   async function squat(username: string) {
     const begun = await realm.openSignInPage(spa)
     const page = await begun.browser.submit(begun.page, { method: 'sign_up' })
-    const made = redirectParametersOf(
+    const redirect = redirectParametersOf(
       await begun.browser.submit(page, { username, new_password: PASSWORD, method: 'make' }),
     )
-    const params = { code: made['code']!, code_verifier: begun.verifier, redirect_uri: REDIRECT_URI }
+    const params = { code: redirect['code']!, code_verifier: begun.verifier, redirect_uri: REDIRECT_URI }
     const { body } = await realm.exchangeCode(spa, params)
     return { browser: begun.browser, tokens: body }
   }
@@ -71,7 +71,7 @@ describe("an account that was created with another person's address", () => {
     const { browser, page, code } = await signInByMail(username, 1, method)
     const chosen = await browser.submit(page, { code })
     expect(headingOf(chosen)).toBe('Choose a new password')
-    // When the new password is saved, not before.
+    // Until the new password is saved, the password of the creator still works.
     expect(redirectParametersOf(await signInByPassword(username, PASSWORD))['code']).toBeDefined()
 
     expect(redirectParametersOf(await browser.submit(chosen, { new_password: NEW }))['code']).toBeDefined()
@@ -107,8 +107,8 @@ describe('the page that asks for a code does not reveal the user', () => {
     const pages = []
     for (const username of [bob, known.toUpperCase(), `UNKNOWN-${count}@example.com`]) {
       const { browser, page } = await realm.openSignInPage(spa)
-      const asked = await browser.submit(page, { username, method })
-      const sent = method === 'reset' ? await browser.submit(asked, { username, method: 'send' }) : asked
+      const nextPage = await browser.submit(page, { username, method })
+      const sent = method === 'reset' ? await browser.submit(nextPage, { username, method: 'send' }) : nextPage
       expect(headingOf(sent)).toBe('Check your email')
       expect(sent.html).not.toContain(profile.email)
       pages.push(plain(sent.html, username))
@@ -141,13 +141,13 @@ describe('a sign-in in progress', () => {
     expect(redirectParametersOf(await signInByPassword(username, NEW))['code']).toBeDefined()
   })
 
-  test('a former password that was submitted before the change and is checked after it is rejected', async () => {
+  test('with a password that was submitted before a change and is checked after it is rejected', async () => {
     const username = address()
     const userId = await realm.createUser(username)
     const { owner, I } = realm.tenant
     const [verifier] = await verifiersOf(userId)
     const { database } = app.gatehouse
-    // As many concurrent attempts as allowed, so that this one waits.
+    // The user has as many pending attempts as allowed, so that the next attempt waits.
     const others = { failures: 0, pendingAttempts: 5, updatedAt: app.clock.now() }
     await database.prisma.loginFailure.create({ data: { userId, ...others } })
     const statements = countStatements(database)
@@ -161,7 +161,7 @@ describe('a sign-in in progress', () => {
     expect(redirectParametersOf(await signInByPassword(username, NEW))['code']).toBeDefined()
   })
 
-  test('ends even if it is finished but not completed', async () => {
+  test('ends when the password is changed between the last step and the resumed authorization request', async () => {
     const username = address()
     const id = await realm.createUser(username)
     const { owner, I } = realm.tenant
@@ -176,14 +176,14 @@ describe('a sign-in in progress', () => {
     expectStatus(await owner.patch(`${I}/users/${id}/verifiers/${verifier.id}`, { password: NEW }), 200)
     const late = await browser.open(done.headers.get('location')!)
     expect(headingOf(late)).toBe('Sign in')
-    // It has not created a browser session either.
+    // The sign-in has not created a browser session.
     expect(headingOf((await realm.openSignInPage(spa, {}, browser)).page)).toBe('Sign in')
     app.clock.advance(2000)
     expect(redirectParametersOf(await browser.submit(late, { username, password: NEW }))['code']).toBeDefined()
     expect((await realm.openSignInPage(spa, {}, browser)).page.html).toBe('')
   })
 
-  test('by email ends when the method is disabled in the meantime', async () => {
+  test('by email ends when the authentication method is disabled in the meantime', async () => {
     const { owner, I } = realm.tenant
     const { data } = expectStatus(await owner.get(`${I}/auth-methods`), 200)
     const { id } = data.find((one: { method: string }) => one.method === 'email_otp')
@@ -216,7 +216,7 @@ describe('a sign-in in progress', () => {
     }
   })
 
-  test('that verifies an address asks for the new one when it has changed in the meantime', async () => {
+  test('that verifies an address sends a code to the new address when the address has changed in the meantime', async () => {
     const { owner, I } = realm.tenant
     expectStatus(await owner.patch(I, { settings: { signup: { require_email_verification: true } } }), 200)
     try {
@@ -224,10 +224,10 @@ describe('a sign-in in progress', () => {
       const moved = address()
       const id = await realm.createUser(username)
       const { browser, page } = await realm.openSignInPage(spa)
-      const asked = await browser.submit(page, { username, password: PASSWORD })
+      const nextPage = await browser.submit(page, { username, password: PASSWORD })
       const code = codeInMail(await waitForMail(app, username))
       expectStatus(await owner.patch(`${I}/users/${id}`, { username: moved }), 200)
-      const again = await browser.submit(asked, { code })
+      const again = await browser.submit(nextPage, { code })
       expect(again.status).toBe(200)
       expect(again.html).toContain(moved)
       const newer = codeInMail(await waitForMail(app, moved))
@@ -284,12 +284,12 @@ describe('every form value gets a response', () => {
     },
   )
 
-  test('a name, and a login_hint, with the same', async () => {
+  test('a name or login_hint with such a value also gets a response', async () => {
     const { browser, page } = await realm.openSignInPage(spa, { login_hint: long(254) })
     const form = await browser.submit(page, { method: 'sign_up' })
     const username = address()
-    const made = await browser.submit(form, { username, name: long(200), new_password: PASSWORD, method: 'make' })
-    expect(redirectParametersOf(made)['code']).toBeDefined()
+    const nextPage = await browser.submit(form, { username, name: long(200), new_password: PASSWORD, method: 'make' })
+    expect(redirectParametersOf(nextPage)['code']).toBeDefined()
   })
 })
 
@@ -307,8 +307,8 @@ describe('email', () => {
       201,
     )
     const { browser, page } = await realm.openSignInPage(spa)
-    const asked = await browser.submit(page, { username, method: 'reset' })
-    const sent = await browser.submit(asked, { username, method: 'send' })
+    const nextPage = await browser.submit(page, { username, method: 'reset' })
+    const sent = await browser.submit(nextPage, { username, method: 'send' })
     const chosen = await browser.submit(sent, { code: codeInMail(await waitForMail(app, email)) })
     expect(redirectParametersOf(await browser.submit(chosen, { new_password: NEW }))['code']).toBeDefined()
     expect((await waitForMail(app, email, 2)).subject).toMatch(/was changed$/)
@@ -318,15 +318,15 @@ describe('email', () => {
     const { hostname, port } = new URL(app.baseUrl)
     const statusFor = (host: string) =>
       new Promise<number>((done, failed) => {
-        const ask = request({ hostname, port, path: '/dev/mail', headers: { host } }, (answer) => {
-          answer.resume()
-          done(answer.statusCode!)
+        const ask = request({ hostname, port, path: '/dev/mail', headers: { host } }, (response) => {
+          response.resume()
+          done(response.statusCode!)
         })
         ask.on('error', failed).end()
       })
     expect(await statusFor(`localhost:${port}`)).toBe(200)
     expect(await statusFor(`127.0.0.1:${port}`)).toBe(200)
-    // A host name of another site that resolves to this machine (DNS rebinding).
+    // The host name of another site can resolve to this machine (DNS rebinding).
     expect(await statusFor(`rebound.example:${port}`)).toBe(404)
     expect(await statusFor(`localhost.rebound.example:${port}`)).toBe(404)
   })
@@ -352,8 +352,8 @@ describe('limits', () => {
     for (let i = 0; i < 7; i++) {
       limited.clock.advance(61_000)
       const { browser, page } = await other.openSignInPage(client)
-      const asked = await browser.submit(page, { username, password: PASSWORD })
-      expect(headingOf(asked)).toBe('Check your email')
+      const nextPage = await browser.submit(page, { username, password: PASSWORD })
+      expect(headingOf(nextPage)).toBe('Check your email')
     }
     await waitForEmptyOutbox(limited)
     expect(await mailsSentTo(limited, username)).toHaveLength(5)
@@ -398,13 +398,14 @@ describe('limits', () => {
   })
 
   test('invitation links have the rate limit of authorization requests', async () => {
-    const answer = await fetch(`${other.url}/invitation?token=x`)
-    expect(answer.headers.get('x-ratelimit-limit')).toBe('120')
+    const response = await fetch(`${other.url}/invitation?token=x`)
+    expect(response.headers.get('x-ratelimit-limit')).toBe('120')
   })
 })
 
-test('an application that opens the sign-in in a window can communicate with it afterwards', async () => {
-  // With `same-origin` the window would permanently lose its opener, through which applications wait for a response.
+test('an application that opens the sign-in page in a window stays its `window.opener`', async () => {
+  // With Cross-Origin-Opener-Policy: same-origin the window would lose its `window.opener`, to which applications send
+  // the authorization response.
   const { page } = await realm.openSignInPage(spa)
   expect(page.headers.get('cross-origin-opener-policy')).toBeNull()
   expect(page.headers.get('content-security-policy')).toContain("frame-ancestors 'none'")

@@ -33,7 +33,7 @@ afterAll(() => app.close())
 
 const REFUSED = 'This passkey cannot be used here. Try another one, or use another method.'
 
-/** Opens the sign-in page and reads its passkey options. */
+/** Opens the sign-in page, and returns its passkey options and a function that submits a passkey response. */
 async function begin(params: Record<string, string> = {}, browser = new TestBrowser()) {
   const begun = await realm.openSignInPage(client, params, browser)
   return {
@@ -57,7 +57,7 @@ const verifierOf = (passkey: Passkey) =>
   app.gatehouse.database.prisma.verifier.findFirstOrThrow({ where: { credentialId: passkey.id } })
 
 describe('the page', () => {
-  test('has a button that waits for the script, and runs only this script by its hash; the script cannot send requests', async () => {
+  test('has a button that is hidden until the script runs, and a CSP that allows only this script and no requests', async () => {
     const { page } = await begin()
     const [script, ...more] = [...page.html.matchAll(/<script>([\s\S]*?)<\/script>/g)].map(([, text]) => text!)
     expect(more).toEqual([])
@@ -97,10 +97,10 @@ describe('the page', () => {
     expect(page.html.match(/<script>/g)).toHaveLength(1)
   })
 
-  test.each(['en', 'de'])('without the script the button says what is missing (%s)', async (ui_locales) => {
+  test.each(['en', 'de'])('a submission without a passkey response shows an error message (%s)', async (ui_locales) => {
     const { page, browser } = await realm.openSignInPage(client, { ui_locales })
-    const answered = await browser.submit(page, { method: 'passkey' })
-    expect(errorMessageOf(answered)).toMatch(
+    const nextPage = await browser.submit(page, { method: 'passkey' })
+    expect(errorMessageOf(nextPage)).toMatch(
       ui_locales === 'de' ? /Passkey-Abfrage wurde abgebrochen/ : /passkey request was canceled or failed/,
     )
   })
@@ -117,8 +117,8 @@ describe('a passkey as the first factor', () => {
     app.clock.advance(11_000)
     const { options, send, verifier } = await begin()
     const code = redirectParametersOf(await send(passkey.authenticate(options)))['code']!
-    const answer = await realm.exchangeCode(client, { code, code_verifier: verifier, redirect_uri: REDIRECT_URI })
-    expect(jwtClaims(answer.body.id_token)).toMatchObject({
+    const response = await realm.exchangeCode(client, { code, code_verifier: verifier, redirect_uri: REDIRECT_URI })
+    expect(jwtClaims(response.body.id_token)).toMatchObject({
       sub: person.id,
       amr: ['hwk', 'mfa'],
       acr: 'urn:svc:assurance:loa1',
@@ -135,7 +135,7 @@ describe('a passkey as the first factor', () => {
     ])
   })
 
-  test('its use is stored: time, count, and whether it is backed up', async () => {
+  test('its last use, signature counter and backup state are stored', async () => {
     const { passkey } = await createUserWithPasskey()
     expect(await verifierOf(passkey)).toMatchObject({ lastUsedAt: null, data: { backup_state: true } })
     const { options, send } = await begin()
@@ -149,12 +149,12 @@ describe('a passkey as the first factor', () => {
     expect(Number((await verifierOf(passkey)).lastUsedAt)).toBeGreaterThan(0)
   })
 
-  test('acr names it if the application requested it', async () => {
+  test('acr is that of passkeys if the application requested it', async () => {
     const { passkey } = await createUserWithPasskey()
     const { options, send, verifier } = await begin({ acr_values: 'urn:svc:method:passkey' })
     const code = redirectParametersOf(await send(passkey.authenticate(options)))['code']!
-    const answer = await realm.exchangeCode(client, { code, code_verifier: verifier, redirect_uri: REDIRECT_URI })
-    expect(jwtClaims(answer.body.id_token)['acr']).toBe('urn:svc:method:passkey')
+    const response = await realm.exchangeCode(client, { code, code_verifier: verifier, redirect_uri: REDIRECT_URI })
+    expect(jwtClaims(response.body.id_token)['acr']).toBe('urn:svc:method:passkey')
   })
 
   test.each(['EdDSA', 'RS256'] as const)(
@@ -174,7 +174,7 @@ describe('a passkey as the first factor', () => {
     },
   )
 
-  test('a user who cannot sign in sees so, and nothing more', async () => {
+  test('a user who cannot sign in sees a message that does not say why', async () => {
     const { person, passkey } = await createUserWithPasskey()
     const half = await realm.openSignInPage(client)
     const { username } = person

@@ -21,7 +21,7 @@ import { errorMessageOf, headingOf, invalidFieldsOf, type Page, TestBrowser } fr
 import { jwtClaims, PASSWORD, REDIRECT_URI, Realm, redirectParametersOf, type TestClient } from '../realm.js'
 
 let app: TestApp
-/** Offers every second factor, and requires none. */
+/** An issuer that offers every second factor and requires none. */
 let realm: Realm
 let client: TestClient
 
@@ -38,7 +38,7 @@ interface IssuerSetup {
   client: TestClient
 }
 
-/** Another issuer, with these methods and settings. */
+/** Creates another issuer with these authentication methods and these values in `settings.security`. */
 async function createIssuer(methods: string[], security: object = {}): Promise<IssuerSetup> {
   const other = await Realm.create(app, 'Other')
   await addMethods(other, ...methods)
@@ -46,7 +46,7 @@ async function createIssuer(methods: string[], security: object = {}): Promise<I
   return { realm: other, client: await other.createClient({ application_type: 'spa' }) }
 }
 
-/** An organization of the issuer that requires two factors, or not. */
+/** Creates an organization with this value of `mfa_required`, adds the user, and returns its id. */
 async function organization({ tenant }: Realm, person: TestUser, mfa_required: boolean): Promise<string> {
   const { data } = expectStatus(
     await tenant.owner.post(`${tenant.I}/organizations`, { security: { mfa_required } }),
@@ -56,7 +56,7 @@ async function organization({ tenant }: Realm, person: TestUser, mfa_required: b
   return data.id
 }
 
-/** The page after the password. */
+/** Submits username and password, and returns the next page. */
 async function signInWithPassword(
   person: TestUser,
   params: Record<string, string> = {},
@@ -70,14 +70,14 @@ async function signInWithPassword(
 
 const code = (secret: string, step = 0) => totpCode(secret, app.clock.now(), step)
 
-/** The claims of the ID token after this page, which must have redirected to the application. */
+/** Exchanges the code in the redirect to the application, and returns the claims of the ID token. */
 async function idToken(page: Page, verifier: string, at: IssuerSetup = { realm, client }) {
-  const answer = await at.realm.exchangeCode(at.client, {
+  const response = await at.realm.exchangeCode(at.client, {
     code: redirectParametersOf(page)['code']!,
     code_verifier: verifier,
     redirect_uri: REDIRECT_URI,
   })
-  return jwtClaims(expectStatus({ ...answer, text: JSON.stringify(answer.body) }, 200)['id_token'])
+  return jwtClaims(expectStatus({ ...response, text: JSON.stringify(response.body) }, 200)['id_token'])
 }
 
 const eventTypesOf = async (userId: string) =>
@@ -98,7 +98,7 @@ describe('who must use a second factor', () => {
     { given: ['backup_codes'], shown: ['code', 'back'] },
     { given: ['totp', 'backup_codes'], shown: ['code', 'backup_codes', 'back'] },
     { given: ['backup_codes', 'totp', 'passkey'], shown: ['passkey', 'totp', 'backup_codes', 'back'] },
-  ])('a user who has one: $given, the preferred one first', async ({ given, shown }) => {
+  ])('a user who has one: $given, on the page: $shown', async ({ given, shown }) => {
     const person = await createTestUser(realm)
     for (const one of given) await has[one]!(person)
     const { page } = await signInWithPassword(person)
@@ -125,25 +125,28 @@ describe('who must use a second factor', () => {
     const person = await createTestUser(at.realm)
     const { page, browser } = await signInWithPassword(person, {}, at)
     expect(headingOf(page)).toBe(heading)
-    // No submission bypasses it.
+    // No submission bypasses the setup of a second factor.
     for (const values of [{}, { method: 'kept' }, { method: 'code', code: '000000' }, { method: 'done' }])
       expect((await browser.submit(page, values)).html).not.toBe('')
   })
 
   test.each([
-    { org: 'the one that requires it', asked: true },
-    { org: 'the one that does not require it', asked: false },
-    { org: 'none', asked: true },
-  ])('members of an organization that requires it, if tokens will name it: $org', async ({ org, asked }) => {
-    const at = await createIssuer(['totp'])
-    const person = await createTestUser(at.realm)
-    const strict = await organization(at.realm, person, true)
-    const easy = await organization(at.realm, person, false)
-    const params = org === 'none' ? {} : { org: org === 'the one that requires it' ? strict : easy }
-    const { page } = await signInWithPassword(person, params as Record<string, string>, at)
-    if (asked) expect(headingOf(page)).toBe('Set up an authenticator app')
-    else expect(redirectParametersOf(page)['code']).toBeDefined()
-  })
+    { org: 'the one that requires it', required: true },
+    { org: 'the one that does not require it', required: false },
+    { org: 'none', required: true },
+  ])(
+    'a member of an organization that requires it, unless another organization is selected: $org',
+    async ({ org, required }) => {
+      const at = await createIssuer(['totp'])
+      const person = await createTestUser(at.realm)
+      const strict = await organization(at.realm, person, true)
+      const easy = await organization(at.realm, person, false)
+      const params = org === 'none' ? {} : { org: org === 'the one that requires it' ? strict : easy }
+      const { page } = await signInWithPassword(person, params as Record<string, string>, at)
+      if (required) expect(headingOf(page)).toBe('Set up an authenticator app')
+      else expect(redirectParametersOf(page)['code']).toBeDefined()
+    },
+  )
 
   test('the second factor comes before a required password change', async () => {
     const person = await createTestUser(realm)
@@ -162,7 +165,7 @@ describe('if users choose an organization', () => {
   const choosing = (at: Realm) =>
     at.createClient({ application_type: 'spa' }, { settings: { restrictions: { organizations: { ask: true } } } })
 
-  test('the second factor of a user who has one comes before any organization is named', async () => {
+  test('a user who has a second factor must use it before the page with the organizations', async () => {
     const person = await createTestUser(realm)
     const secret = await enrollTotp(realm, person)
     for (const demanded of [true, false]) await organization(realm, person, demanded)
@@ -172,7 +175,7 @@ describe('if users choose an organization', () => {
     expect(headingOf(await browser.submit(page, { code: code(secret) }))).toBe('Choose an organization')
   })
 
-  test('a user without one sets one up for the organization that requires it, and for no other', async () => {
+  test('a user without a second factor sets one up only for the organization that requires it', async () => {
     const at = await createIssuer(['totp'])
     const person = await createTestUser(at.realm)
     const strict = await organization(at.realm, person, true)
@@ -184,7 +187,7 @@ describe('if users choose an organization', () => {
     const second = await signInWithPassword(person, {}, here)
     const enroll = await second.browser.submit(second.page, { organization: strict })
     expect(headingOf(enroll)).toBe('Set up an authenticator app')
-    // Single sign-on does not bypass it: the choice is kept, and more is required.
+    // Single sign-on does not bypass the requirement: after the choice of the organization, the user must sign in again.
     const fresh = await here.realm.createClient(
       { application_type: 'spa' },
       { settings: { restrictions: { organizations: { ask: true } } } },
@@ -195,8 +198,8 @@ describe('if users choose an organization', () => {
   })
 })
 
-describe('what it proves', () => {
-  test.each(['totp', 'backup_codes'] as const)('a password and %s: pwd, otp, mfa', async (kind) => {
+describe('a sign-in with a second factor', () => {
+  test.each(['totp', 'backup_codes'] as const)('a password and %s: amr is pwd, otp, mfa', async (kind) => {
     const person = await createTestUser(realm)
     const typed = kind === 'totp' ? code(await enrollTotp(realm, person)) : (await createBackupCodes(realm, person))[0]!
     const { page, browser, verifier } = await signInWithPassword(person)
@@ -207,7 +210,7 @@ describe('what it proves', () => {
     )
   })
 
-  test('a password and a passkey: pwd, hwk, mfa; only passkeys of that user are accepted', async () => {
+  test('a password and a passkey: amr is pwd, hwk, mfa; the options list only the passkeys of the user', async () => {
     const person = await createTestUser(realm)
     const passkey = await registerPasskey(realm, person)
     const { page, browser, verifier } = await signInWithPassword(person)
@@ -228,12 +231,12 @@ describe('what it proves', () => {
     const { page, browser } = await signInWithPassword(person)
     const app = await browser.submit(page, { method: 'totp' })
     expect(methodButtonsOn(app)).toEqual(['code', 'passkey', 'back'])
-    // A factor that the user does not have is ignored.
+    // A submission for a factor that the user does not have is ignored.
     const none = await browser.submit(app, { method: 'backup_codes', code: '' })
     expect(errorMessageOf(none)).toMatch(/Fill in/)
     const begun = await browser.submit(none, { method: 'back' })
     expect(headingOf(begun)).toBe('Sign in')
-    // The password is required again.
+    // After `back` the password is required again.
     const skipped = await browser.submit(begun, { code: code(secret) })
     expect(headingOf(skipped)).toBe('Sign in')
   })
@@ -266,20 +269,20 @@ describe('codes are accepted once', () => {
     expect(redirectParametersOf(await third.browser.submit(third.page, { code: code(secret) }))['code']).toBeDefined()
   })
 
-  test('a backup code works once, in any spelling; after the last one there are new ones', async () => {
+  test('a backup code is accepted once, in upper or lower case and with separators; after the last one the page shows new ones', async () => {
     const person = await createTestUser(realm)
     const codes = await createBackupCodes(realm, person)
     for (const [n, one] of codes.entries()) {
       const { page, browser } = await signInWithPassword(person)
-      const answered = await browser.submit(page, { code: ` ${one.slice(0, 5).toLowerCase()}-${one.slice(5)} ` })
+      const nextPage = await browser.submit(page, { code: ` ${one.slice(0, 5).toLowerCase()}-${one.slice(5)} ` })
       if (n < codes.length - 1) {
-        expect(redirectParametersOf(answered)['code']).toBeDefined()
+        expect(redirectParametersOf(nextPage)['code']).toBeDefined()
         continue
       }
-      expect(headingOf(answered)).toBe('Save your backup codes')
-      const kept = [...answered.html.matchAll(/<li>([^<]+)<\/li>/g)].map(([, text]) => text!)
+      expect(headingOf(nextPage)).toBe('Save your backup codes')
+      const kept = [...nextPage.html.matchAll(/<li>([^<]+)<\/li>/g)].map(([, text]) => text!)
       expect(kept).toHaveLength(10)
-      expect(redirectParametersOf(await browser.submit(answered, { method: 'kept' }))['code']).toBeDefined()
+      expect(redirectParametersOf(await browser.submit(nextPage, { method: 'kept' }))['code']).toBeDefined()
       const next = await signInWithPassword(person)
       expect(errorMessageOf(await next.browser.submit(next.page, { code: codes[0]! }))).toMatch(
         /wrong or was used already/,
@@ -304,7 +307,8 @@ describe('codes are accepted once', () => {
       const codes = new Set(pages.filter(({ html }) => html === '').map((page) => redirectParametersOf(page)['code']))
       const succeeded = (await eventTypesOf(person.id)).filter((line) => line === 'user.verification.succeeded totp')
       expect(succeeded).toHaveLength(1)
-      // In one browser all see the same result; of twenty only the first is signed in.
+      // The submissions of one browser belong to one login transaction, so several of them can return a code. Of twenty
+      // browsers only the first one gets a code.
       if (from === 'twenty browsers') expect(codes.size).toBe(1)
       expect(codes.size).toBeGreaterThan(0)
     },
@@ -316,22 +320,22 @@ describe('codes are accepted once', () => {
     const secret = await enrollTotp(realm, person)
     const begun = await realm.openSignInPage(client)
     const { browser } = begun
-    const asked = await browser.submit(begun.page, { username: person.username, password: PASSWORD })
+    const nextPage = await browser.submit(begun.page, { username: person.username, password: PASSWORD })
     expect(errorMessageOf(await browser.submit(begun.page, { username: person.username, password: PASSWORD }))).toMatch(
       /out of date/,
     )
-    const otherBrowser = await new TestBrowser().submit(asked, { code: code(secret) })
+    const otherBrowser = await new TestBrowser().submit(nextPage, { code: code(secret) })
     expect(otherBrowser.status).toBe(400)
-    expect(errorMessageOf(await browser.submit(asked, { csrf: '0.x', code: code(secret) }))).toMatch(/out of date/)
-    const wrong = await browser.submit(asked, { code: '000000' })
+    expect(errorMessageOf(await browser.submit(nextPage, { csrf: '0.x', code: code(secret) }))).toMatch(/out of date/)
+    const wrong = await browser.submit(nextPage, { code: '000000' })
     expect(errorMessageOf(wrong)).toMatch(/wrong or was used already/)
-    // The form before the wrong code was submitted already.
-    expect(errorMessageOf(await browser.submit(asked, { code: code(secret) }))).toMatch(/out of date/)
-    const now = await browser.open(asked.url)
+    // `nextPage` was already submitted with the wrong code.
+    expect(errorMessageOf(await browser.submit(nextPage, { code: code(secret) }))).toMatch(/out of date/)
+    const now = await browser.open(nextPage.url)
     expect(redirectParametersOf(await browser.submit(now, { code: code(secret) }))['code']).toBeDefined()
   })
 
-  test('the step that was reached belongs to the user who reached it', async () => {
+  test('codes of another user are not accepted', async () => {
     const [ada, eve] = [await createTestUser(realm), await createTestUser(realm)]
     const theirs = await enrollTotp(realm, eve)
     const codes = await createBackupCodes(realm, eve)
@@ -346,7 +350,7 @@ describe('codes are accepted once', () => {
 })
 
 describe('rate limits of guesses', () => {
-  test('five wrong codes lock the second factor for a minute, and neither the password nor a passkey', async () => {
+  test('five wrong codes lock codes for a minute, but neither the password nor a passkey', async () => {
     const person = await createTestUser(realm)
     const secret = await enrollTotp(realm, person)
     const passkey = await registerPasskey(realm, person)
@@ -358,7 +362,7 @@ describe('rate limits of guesses', () => {
     expect(await eventTypesOf(person.id)).toEqual(
       expect.arrayContaining(['user.verification.failed totp', 'user.login.failed totp', 'user.locked']),
     )
-    // The password is still accepted, and a passkey as the second factor.
+    // The password is still accepted, and so is a passkey as the second factor.
     const other = await signInWithPassword(person)
     expect(headingOf(other.page)).toBe('One more step')
     const done = await other.browser.submit(other.page, {
@@ -396,7 +400,7 @@ describe('rate limits of guesses', () => {
     expect(errorMessageOf(await browser.submit(page, { code: code(secret) }))).toMatch(/Too many wrong codes/)
   }, 60_000)
 
-  test('of 20 concurrent submissions of one form each checked one counts, and none is left open', async () => {
+  test('of 20 concurrent submissions of one form, each wrong code that was checked counts as a failure', async () => {
     const person = await createTestUser(realm)
     await enrollTotp(realm, person)
     const { page, browser } = await signInWithPassword(person)
@@ -414,7 +418,7 @@ describe('rate limits of guesses', () => {
 describe('mfa_required while no method for a second factor is enabled', () => {
   const secretOn = (page: Page) => /<p class="secret"[^>]*>([^<]+)</.exec(page.html)![1]!.replaceAll(' ', '')
 
-  /** Sets up what the page requires, to the end. */
+  /** Signs in with the password and completes the enrollment. Returns the TOTP secret and the backup codes. */
   async function enrolled(at: IssuerSetup, person: TestUser, params: Record<string, string> = {}) {
     const { page, browser, verifier } = await signInWithPassword(person, params, at)
     expect([headingOf(page), methodButtonsOn(page)]).toEqual(['Set up an authenticator app', ['code', 'back']])
@@ -457,19 +461,19 @@ describe('mfa_required while no method for a second factor is enabled', () => {
     expect(redirectParametersOf(await browser.submit(page, { code: code(secret) }))['code']).toBeDefined()
   })
 
-  test('two windows that set one up: the second one asks for the factor of the first', async () => {
+  test('if two windows set up a second factor, the second window then asks for the factor of the first', async () => {
     const at = await createIssuer([], { mfa_required: true })
     const person = await createTestUser(at.realm)
     const [one, two] = [await signInWithPassword(person, {}, at), await signInWithPassword(person, {}, at)]
     const secret = secretOn(one.page)
     const codes = await one.browser.submit(one.page, { code: code(secret) })
     expect(headingOf(codes)).toBe('Save your backup codes')
-    const asked = await two.browser.submit(two.page, { code: code(secretOn(two.page)) })
-    expect(headingOf(asked)).toBe('One more step')
-    expect(redirectParametersOf(await two.browser.submit(asked, { code: code(secret, 1) }))['code']).toBeDefined()
+    const nextPage = await two.browser.submit(two.page, { code: code(secretOn(two.page)) })
+    expect(headingOf(nextPage)).toBe('One more step')
+    expect(redirectParametersOf(await two.browser.submit(nextPage, { code: code(secret, 1) }))['code']).toBeDefined()
   })
 
-  test('a requirement of an organization: for it, and the factor is required wherever its members sign in', async () => {
+  test('mfa_required of an organization: a member with a second factor must use it for every organization', async () => {
     const at = await createIssuer([])
     const person = await createTestUser(at.realm)
     const strict = await organization(at.realm, person, true)
@@ -482,7 +486,7 @@ describe('mfa_required while no method for a second factor is enabled', () => {
       expect(redirectParametersOf(await browser.submit(page, { code: code(secret) }))['code']).toBeDefined()
       app.clock.advance(30_000)
     }
-    // Without a requirement the issuer’s methods decide, and there is none.
+    // Without the requirement, a second factor is required only if its method is enabled, and none is enabled here.
     expectStatus(
       await at.realm.tenant.owner.patch(`${at.realm.tenant.I}/organizations/${strict}`, {
         security: { mfa_required: false },
@@ -511,7 +515,7 @@ describe('enrollment of a required second factor', () => {
     expect(headingOf(codes)).toBe('Save your backup codes')
     const kept = [...codes.html.matchAll(/<li>([^<]+)<\/li>/g)].map(([, text]) => text!)
     expect(kept).toHaveLength(10)
-    // They are shown until the user confirms them, and are valid from then on.
+    // The backup codes are shown until the user confirms them, and become valid with the confirmation.
     expect((await browser.open(codes.url)).html).toContain(kept[0])
     const done = await browser.submit(codes, { method: 'kept' })
     expect(await idToken(done, verifier, at)).toMatchObject({ amr: ['pwd', 'otp', 'mfa'] })
@@ -534,14 +538,14 @@ describe('enrollment of a required second factor', () => {
     const at = await createIssuer(['totp', 'passkey'], { mfa_required: true })
     const person = await createTestUser(at.realm)
     const { page, browser, verifier } = await signInWithPassword(person, {}, at)
-    const asked = await browser.submit(page, { method: 'enroll_passkey' })
-    expect(headingOf(asked)).toBe('Create a passkey')
+    const nextPage = await browser.submit(page, { method: 'enroll_passkey' })
+    expect(headingOf(nextPage)).toBe('Create a passkey')
     const passkey = new Passkey(person.id, new URL(app.idpUrl).origin)
-    // Only a response to this challenge is accepted, and a failed one is followed by another challenge.
-    const elsewhere = new Passkey(person.id, 'https://evil.example.com').register(passkeyOptionsOn(asked))
-    const refused = await browser.submit(asked, { method: 'passkey', credential: elsewhere })
+    // A response from another origin is rejected, and the next page has a new challenge.
+    const elsewhere = new Passkey(person.id, 'https://evil.example.com').register(passkeyOptionsOn(nextPage))
+    const refused = await browser.submit(nextPage, { method: 'passkey', credential: elsewhere })
     expect(errorMessageOf(refused)).toMatch(/cannot be used here/)
-    expect(passkeyOptionsOn(refused).challenge).not.toBe(passkeyOptionsOn(asked).challenge)
+    expect(passkeyOptionsOn(refused).challenge).not.toBe(passkeyOptionsOn(nextPage).challenge)
     const done = await browser.submit(refused, {
       method: 'passkey',
       credential: passkey.register(passkeyOptionsOn(refused)),
@@ -554,7 +558,7 @@ describe('enrollment of a required second factor', () => {
     expect(redirectParametersOf(signed)['code']).toBeDefined()
   })
 
-  test('an enrollment accepts five attempts; then there is another secret', async () => {
+  test('after five wrong codes the page has a new secret', async () => {
     const at = await createIssuer(['totp'], { mfa_required: true })
     const person = await createTestUser(at.realm)
     const { page, browser } = await signInWithPassword(person, {}, at)
@@ -568,21 +572,21 @@ describe('enrollment of a required second factor', () => {
     expect(redirectParametersOf(await browser.submit(now, { code: code(secretOn(now)) }))['code']).toBeDefined()
   })
 
-  test('of two windows that set one up, the second asks for the factor of the first', async () => {
+  test('if two windows set up a second factor with an enabled method, the second window asks for the factor of the first', async () => {
     const at = await createIssuer(['totp'], { mfa_required: true })
     const person = await createTestUser(at.realm)
     const [one, two] = [await signInWithPassword(person, {}, at), await signInWithPassword(person, {}, at)]
     const secretOn = (page: Page) => /<p class="secret"[^>]*>([^<]+)</.exec(page.html)![1]!.replaceAll(' ', '')
     const first = secretOn(one.page)
     expect(redirectParametersOf(await one.browser.submit(one.page, { code: code(first) }))['code']).toBeDefined()
-    const asked = await two.browser.submit(two.page, { code: code(secretOn(two.page)) })
-    expect(headingOf(asked)).toBe('One more step')
-    expect(redirectParametersOf(await two.browser.submit(asked, { code: code(first, 1) }))['code']).toBeDefined()
+    const nextPage = await two.browser.submit(two.page, { code: code(secretOn(two.page)) })
+    expect(headingOf(nextPage)).toBe('One more step')
+    expect(redirectParametersOf(await two.browser.submit(nextPage, { code: code(first, 1) }))['code']).toBeDefined()
   })
 })
 
 describe('single sign-on', () => {
-  test('a browser session with one factor signs in again if two are required now; with two it continues', async () => {
+  test('a browser session with one factor must sign in again when two factors become required; with two factors it continues', async () => {
     const at = await createIssuer(['totp'])
     const person = await createTestUser(at.realm)
     const browser = new TestBrowser()
@@ -605,7 +609,7 @@ describe('single sign-on', () => {
       expect(redirectParametersOf(await again(org === undefined ? {} : { org }))['code']).toBeDefined()
   })
 
-  test('enabled by the issuer: every user proves more at the next authorization', async () => {
+  test('when the issuer enables mfa_required, every user must use a second factor at the next authorization request', async () => {
     const at = await createIssuer(['totp'])
     const person = await createTestUser(at.realm)
     const browser = new TestBrowser()
@@ -635,9 +639,9 @@ describe('step-up by acr_values', () => {
     const { page, verifier } = await realm.openSignInPage(client, { acr_values: PASSKEY }, browser)
     expect(headingOf(page)).toBe('Sign in')
     // After a password, the passkey is the only accepted second factor.
-    const asked = await browser.submit(page, { password: PASSWORD })
-    expect(methodButtonsOn(asked)).toEqual(['passkey', 'back'])
-    const done = await browser.submit(asked, { credential: passkey.authenticate(passkeyOptionsOn(asked)) })
+    const nextPage = await browser.submit(page, { password: PASSWORD })
+    expect(methodButtonsOn(nextPage)).toEqual(['passkey', 'back'])
+    const done = await browser.submit(nextPage, { credential: passkey.authenticate(passkeyOptionsOn(nextPage)) })
     expect(await idToken(done, verifier)).toMatchObject({ acr: PASSKEY, amr: ['pwd', 'hwk', 'mfa'] })
     expect(
       redirectParametersOf((await realm.openSignInPage(client, { acr_values: PASSKEY }, browser)).page)['code'],
@@ -657,19 +661,22 @@ describe('step-up by acr_values', () => {
   })
 
   test.each([
-    { acr_values: 'urn:svc:assurance:loa1', asks: false },
-    { acr_values: `urn:svc:assurance:loa1 ${PASSKEY}`, asks: false },
-    { acr_values: 'urn:svc:method:totp', asks: true },
-    { acr_values: PASSKEY, asks: true },
-    { acr_values: 'urn:svc:method:password', asks: false },
-  ])('a session with a password only and $acr_values: asks $asks', async ({ acr_values, asks }) => {
-    const person = await createTestUser(realm)
-    const browser = new TestBrowser()
-    await signInWithPassword(person, {}, { realm, client }, browser)
-    const { page } = await realm.openSignInPage(client, { acr_values }, browser)
-    if (!asks) return expect(redirectParametersOf(page)['code']).toBeDefined()
-    expect(headingOf(page)).toBe('Sign in')
-    // A user without the method signs in as before; the acr of the token says so.
-    return expect(redirectParametersOf(await browser.submit(page, { password: PASSWORD }))['code']).toBeDefined()
-  })
+    { acr_values: 'urn:svc:assurance:loa1', required: false },
+    { acr_values: `urn:svc:assurance:loa1 ${PASSKEY}`, required: false },
+    { acr_values: 'urn:svc:method:totp', required: true },
+    { acr_values: PASSKEY, required: true },
+    { acr_values: 'urn:svc:method:password', required: false },
+  ])(
+    'after a sign-in with a password, acr_values $acr_values requires another sign-in: $required',
+    async ({ acr_values, required }) => {
+      const person = await createTestUser(realm)
+      const browser = new TestBrowser()
+      await signInWithPassword(person, {}, { realm, client }, browser)
+      const { page } = await realm.openSignInPage(client, { acr_values }, browser)
+      if (!required) return expect(redirectParametersOf(page)['code']).toBeDefined()
+      expect(headingOf(page)).toBe('Sign in')
+      // A user who does not have the requested method can sign in with a password.
+      return expect(redirectParametersOf(await browser.submit(page, { password: PASSWORD }))['code']).toBeDefined()
+    },
+  )
 })

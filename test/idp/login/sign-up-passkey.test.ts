@@ -24,7 +24,10 @@ interface SignUpIssuer {
   passkeyMethod: string
 }
 
-/** An issuer with sign-up by password or passkey, by default. */
+/**
+ * Creates an issuer with sign-up by password and passkey.
+ * @param signup `settings.signup`
+ */
 async function createSignUpIssuer(
   signup: object = {},
   { password = true, passkey = true, more = [] as string[] } = {},
@@ -43,7 +46,7 @@ async function createSignUpIssuer(
 let count = 0
 const address = (domain = 'example.com') => `keyed-${++count}@${domain}`
 
-/** The page after the form with the email address. */
+/** Submits the sign-up form with an email address, and returns the next page. */
 async function fill(
   at: SignUpIssuer,
   username: string,
@@ -55,8 +58,8 @@ async function fill(
   return { ...begun, browser, form, page: await browser.submit(form, { username, method: 'passkey', ...more }) }
 }
 
-/** The passkey that this page requests, and its response. */
-function made(page: Page): { passkey: Passkey; credential: string } {
+/** Creates a passkey for the options on a page. Returns it with the response that the form submits. */
+function createPasskey(page: Page): { passkey: Passkey; credential: string } {
   const options = passkeyOptionsOn(page)
   const id = Buffer.from(options.user.id, 'base64url').toString()
   const passkey = new Passkey(id, new URL(app.idpUrl).origin)
@@ -81,7 +84,7 @@ test('creates the account and its passkey together, signs in with two factors, a
   })
   expect(await usersOf(at)).toEqual([])
 
-  const { passkey, credential } = made(page)
+  const { passkey, credential } = createPasskey(page)
   const back = redirectParametersOf(await browser.submit(page, { credential, method: 'passkey' }))
   const exchanged = { code: back['code']!, code_verifier: verifier, redirect_uri: REDIRECT_URI }
   const { body } = await at.realm.exchangeCode(at.client, exchanged)
@@ -92,21 +95,21 @@ test('creates the account and its passkey together, signs in with two factors, a
   expect(user!.verifiers).toMatchObject([{ type: 'passkey', credentialId: passkey.id, createdBy: user!.id }])
 
   const again = await at.realm.openSignInPage(at.client)
-  const answer = passkey.authenticate(passkeyOptionsOn(again.page))
+  const assertion = passkey.authenticate(passkeyOptionsOn(again.page))
   expect(
-    redirectParametersOf(await again.browser.submit(again.page, { credential: answer, method: 'passkey' })),
+    redirectParametersOf(await again.browser.submit(again.page, { credential: assertion, method: 'passkey' })),
   ).toHaveProperty('code')
   const { prisma } = app.gatehouse.database
   const events = await prisma.event.findMany({ where: { userId: user!.id }, orderBy: { id: 'asc' } })
   expect(events.slice(0, 2).map(({ type }) => type)).toEqual(['user.created', 'user.verifier.created'])
 })
 
-test('backup codes are included if the issuer has them; without another method it is the main button', async () => {
+test('the user gets backup codes if the issuer has that method; without another method the passkey is the main button', async () => {
   const at = await createSignUpIssuer({}, { password: false, more: ['backup_codes'] })
   const { browser, form, page } = await fill(at, address(), { method: 'make' })
   expect(methodButtonsOn(form)).toEqual(['make', 'back'])
   expect(form.html).not.toContain('new_password')
-  const codes = await browser.submit(page, { credential: made(page).credential, method: 'passkey' })
+  const codes = await browser.submit(page, { credential: createPasskey(page).credential, method: 'passkey' })
   expect(headingOf(codes)).toBe('Save your backup codes')
   expect(redirectParametersOf(await browser.submit(codes, { method: 'kept' }))).toHaveProperty('code')
 })
@@ -122,12 +125,12 @@ test('is not offered, and not possible, if the method is not enabled for sign-up
   expect(await usersOf(at)).toEqual([])
 })
 
-test('nor if the method is disabled between the pages', async () => {
+test('is not possible if the method is disabled between the pages', async () => {
   const at = await createSignUpIssuer()
   const { owner, I } = at.realm.tenant
   const { browser, page } = await fill(at, address())
   expectStatus(await owner.patch(`${I}/auth-methods/${at.passkeyMethod}`, { enabled_signup: false }), 200)
-  const late = await browser.submit(page, { credential: made(page).credential, method: 'passkey' })
+  const late = await browser.submit(page, { credential: createPasskey(page).credential, method: 'passkey' })
   expect({ heading: headingOf(late), problem: errorMessageOf(late) }).toEqual({
     heading: 'Sign in',
     problem: expect.stringMatching(/out of date/),
@@ -148,16 +151,16 @@ test.each([
   })
 })
 
-test('require_email_verification: the address is verified first; a known one is not revealed', async () => {
+test('require_email_verification: the address is verified first; an address with an account is not revealed', async () => {
   const at = await createSignUpIssuer({ require_email_verification: true })
   const username = address()
   const { browser, page, verifier } = await fill(at, username)
   expect(headingOf(page)).toBe('Check your email')
-  const asked = await browser.submit(page, { code: codeInMail(await waitForMail(app, username)) })
-  expect(headingOf(asked)).toBe('Create a passkey')
+  const nextPage = await browser.submit(page, { code: codeInMail(await waitForMail(app, username)) })
+  expect(headingOf(nextPage)).toBe('Create a passkey')
   expect(await usersOf(at)).toEqual([])
   const back = redirectParametersOf(
-    await browser.submit(asked, { credential: made(asked).credential, method: 'passkey' }),
+    await browser.submit(nextPage, { credential: createPasskey(nextPage).credential, method: 'passkey' }),
   )
   const exchanged = { code: back['code']!, code_verifier: verifier, redirect_uri: REDIRECT_URI }
   const { body } = await at.realm.exchangeCode(at.client, exchanged)
@@ -173,12 +176,12 @@ test('require_email_verification: the address is verified first; a known one is 
 test('require_admin_approval: the account waits, and its passkey does not sign in', async () => {
   const at = await createSignUpIssuer({ require_admin_approval: true })
   const { browser, page } = await fill(at, address(), { reason: 'I work here' })
-  const { passkey, credential } = made(page)
+  const { passkey, credential } = createPasskey(page)
   expect(headingOf(await browser.submit(page, { credential, method: 'passkey' }))).toBe('Waiting for approval')
   expect(await usersOf(at)).toMatchObject([{ status: 'pending_approval', signupReason: 'I work here' }])
   const again = await at.realm.openSignInPage(at.client)
-  const answer = passkey.authenticate(passkeyOptionsOn(again.page))
-  const barred = await again.browser.submit(again.page, { credential: answer, method: 'passkey' })
+  const assertion = passkey.authenticate(passkeyOptionsOn(again.page))
+  const barred = await again.browser.submit(again.page, { credential: assertion, method: 'passkey' })
   expect(errorMessageOf(barred)).toMatch(/waiting for approval/)
 })
 
@@ -199,8 +202,8 @@ test('invite_only: only with an invitation and its address, once that is verifie
   })
   const mailed = await browser.submit(form, { username: 'other@example.com', method: 'passkey' })
   expect(headingOf(mailed)).toBe('Check your email')
-  const asked = await browser.submit(mailed, { code: codeInMail(await waitForMail(app, email, 2)) })
-  const done = await browser.submit(asked, { credential: made(asked).credential, method: 'passkey' })
+  const nextPage = await browser.submit(mailed, { code: codeInMail(await waitForMail(app, email, 2)) })
+  const done = await browser.submit(nextPage, { credential: createPasskey(nextPage).credential, method: 'passkey' })
   expect(headingOf(done)).toBe('Welcome')
   const [user] = await usersOf(at)
   expect(user).toMatchObject({ username: email, emailVerified: true })
@@ -209,10 +212,10 @@ test('invite_only: only with an invitation and its address, once that is verifie
   ])
 })
 
-test('all or nothing: an existing passkey creates no account, and a taken address no passkey', async () => {
+test('an existing passkey creates no account, and an address that is taken creates no passkey', async () => {
   const at = await createSignUpIssuer()
   const first = await fill(at, address())
-  const { passkey, credential } = made(first.page)
+  const { passkey, credential } = createPasskey(first.page)
   redirectParametersOf(await first.browser.submit(first.page, { credential, method: 'passkey' }))
 
   const second = await fill(at, address())
@@ -227,7 +230,10 @@ test('all or nothing: an existing passkey creates no account, and a taken addres
   const username = address()
   const third = await fill(at, username, { name: 'Grace' })
   await at.realm.createUser(username)
-  const taken = await third.browser.submit(third.page, { credential: made(third.page).credential, method: 'passkey' })
+  const taken = await third.browser.submit(third.page, {
+    credential: createPasskey(third.page).credential,
+    method: 'passkey',
+  })
   expect({ heading: headingOf(taken), problem: errorMessageOf(taken) }).toEqual({
     heading: 'Create an account',
     problem: expect.stringMatching(/already/),
@@ -238,16 +244,16 @@ test('all or nothing: an existing passkey creates no account, and a taken addres
   expect(await prisma.verifier.count({ where: passkeys })).toBe(1)
 })
 
-test('of 20 concurrent submissions one creates an account; the response to another challenge creates none', async () => {
+test('of 20 concurrent submissions one creates an account; a response to another challenge creates none', async () => {
   const at = await createSignUpIssuer()
   const { browser, page } = await fill(at, address())
   const other = await fill(at, address())
-  const strange = made(other.page).credential
+  const strange = createPasskey(other.page).credential
   expect(errorMessageOf(await browser.clone().submit(page, { credential: strange, method: 'passkey' }))).toMatch(
     /cannot be used here/,
   )
   const fresh = await browser.open(page.url)
-  const { credential } = made(fresh)
+  const { credential } = createPasskey(fresh)
   await Promise.all(Array.from({ length: 20 }, () => browser.clone().submit(fresh, { credential, method: 'passkey' })))
   expect(await usersOf(at)).toHaveLength(1)
 })
@@ -259,13 +265,13 @@ test.each(['', 'null', '[]', '{}', '{"id":1}', '{"response":{}}', 'x'.repeat(500
     quiet ??= createSignUpIssuer()
     const at = await quiet
     const { browser, page } = await fill(at, address())
-    const answered = await browser.submit(page, { credential, method: 'passkey' })
-    expect({ status: answered.status, heading: headingOf(answered) }).toEqual({
+    const nextPage = await browser.submit(page, { credential, method: 'passkey' })
+    expect({ status: nextPage.status, heading: headingOf(nextPage) }).toEqual({
       status: 200,
       heading: 'Create a passkey',
     })
-    expect(errorMessageOf(answered)).toBeDefined()
-    expect(headingOf(await browser.submit(answered, { method: 'back' }))).toBe('Create an account')
+    expect(errorMessageOf(nextPage)).toBeDefined()
+    expect(headingOf(await browser.submit(nextPage, { method: 'back' }))).toBe('Create an account')
   },
 )
 
@@ -282,9 +288,9 @@ test.each<[unknown, string[]]>([
   const at = await quiet
   const username = address()
   const { browser, page } = await fill(at, username)
-  const answer = JSON.parse(made(page).credential)
-  answer.response.transports = transports
-  const done = await browser.submit(page, { credential: JSON.stringify(answer), method: 'passkey' })
+  const credential = JSON.parse(createPasskey(page).credential)
+  credential.response.transports = transports
+  const done = await browser.submit(page, { credential: JSON.stringify(credential), method: 'passkey' })
   expect(redirectParametersOf(done)).toHaveProperty('code')
   const user = (await usersOf(at)).find((one) => one.username === username)!
   expect(user.verifiers).toMatchObject([{ type: 'passkey', data: { transports: kept } }])

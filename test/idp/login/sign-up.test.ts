@@ -23,7 +23,11 @@ interface SignUpIssuer {
   client: TestClient
 }
 
-/** An issuer with sign-up by password. */
+/**
+ * Creates an issuer with sign-up by password.
+ * @param signup `settings.signup`
+ * @param methods fields of authentication methods by `method`; methods other than `password` are created
+ */
 async function createSignUpIssuer(signup: object = {}, methods: Record<string, object> = {}): Promise<SignUpIssuer> {
   const realm = await Realm.create(app, 'Open')
   const { owner, I } = realm.tenant
@@ -89,8 +93,8 @@ describe('sign-up', () => {
     const client = await realm.createClient()
     const { page, browser } = await realm.openSignInPage(client)
     expect(page.html).not.toContain('value="sign_up"')
-    const answered = await browser.submit(page, { method: 'sign_up', username: address(), new_password: NEW })
-    expect(headingOf(answered)).toBe('Sign in')
+    const nextPage = await browser.submit(page, { method: 'sign_up', username: address(), new_password: NEW })
+    expect(headingOf(nextPage)).toBe('Sign in')
   })
 
   test.each([
@@ -103,7 +107,7 @@ describe('sign-up', () => {
     ['fine@example.com', '', /Fill in every field/, ['new_password']],
     ['no-address', 'short', /at least 8/, ['username', 'new_password']],
   ])(
-    '%s with the password %j is refused in words, at the field (WCAG 3.3.1)',
+    '%s with the password %j gets an error message at the invalid field (WCAG 3.3.1)',
     async (username, new_password, words, faulty) => {
       const at = await blocked
       const { page } = await signUp(at, username, { new_password })
@@ -139,7 +143,7 @@ describe('sign-up', () => {
     return createSignUpIssuer({ blocked_domains: ['blocked.example'] })
   })()
 
-  test('allowed_domains allows exactly those', async () => {
+  test('allowed_domains allows only addresses of these domains', async () => {
     const at = await createSignUpIssuer({ allowed_domains: ['good.example'] })
     expect(errorMessageOf((await signUp(at, address('bad.example'))).page)).toMatch(/cannot be used here/)
     expect(errorMessageOf((await signUp(at, address('sub.good.example'))).page)).toMatch(/cannot be used here/)
@@ -182,10 +186,12 @@ describe('sign-up', () => {
     const username = address()
     await at.realm.createUser(username)
     const { browser, page } = await at.realm.openSignInPage(at.client)
-    const asked = await browser.submit(page, { username, password: PASSWORD })
-    expect(headingOf(asked)).toBe('Check your email')
+    const nextPage = await browser.submit(page, { username, password: PASSWORD })
+    expect(headingOf(nextPage)).toBe('Check your email')
     expect(
-      redirectParametersOf(await browser.submit(asked, { code: codeInMail(await waitForMail(app, username)) }))['code'],
+      redirectParametersOf(await browser.submit(nextPage, { code: codeInMail(await waitForMail(app, username)) }))[
+        'code'
+      ],
     ).toBeDefined()
     expect((await at.realm.signIn(at.client, username)).redirect['code']).toBeDefined()
     await waitForEmptyOutbox(app)
@@ -221,8 +227,8 @@ describe('sign-up', () => {
       redirectParametersOf(await back.browser.submit(back.page, { username: yes, password: NEW }))['code'],
     ).toBeDefined()
     const barred = await at.realm.openSignInPage(at.client)
-    const answered = await barred.browser.submit(barred.page, { username: no, password: NEW })
-    expect(errorMessageOf(answered)).toMatch(/not approved.*No such colleague/)
+    const nextPage = await barred.browser.submit(barred.page, { username: no, password: NEW })
+    expect(errorMessageOf(nextPage)).toMatch(/not approved.*No such colleague/)
   })
 
   test('if email is the only sign-up method, an unknown address creates an account with its code', async () => {
@@ -232,9 +238,11 @@ describe('sign-up', () => {
     )
     const username = address()
     const { browser, page } = await at.realm.openSignInPage(at.client)
-    const asked = await browser.submit(page, { username, method: 'email_otp' })
+    const nextPage = await browser.submit(page, { username, method: 'email_otp' })
     expect(
-      redirectParametersOf(await browser.submit(asked, { code: codeInMail(await waitForMail(app, username)) }))['code'],
+      redirectParametersOf(await browser.submit(nextPage, { code: codeInMail(await waitForMail(app, username)) }))[
+        'code'
+      ],
     ).toBeDefined()
     expect(await userOf(at, username)).toMatchObject({ emailVerified: true, status: 'active' })
   })
@@ -252,7 +260,7 @@ describe('an invitation', () => {
   const membersOf = async (owner: SignUpIssuer['realm']['tenant']['owner'], O: string) =>
     expectStatus(await owner.get(`${O}/members`), 200).data
 
-  test('is accepted by signing in, in the browser that opened it; then its link is used', async () => {
+  test('is accepted by signing in, in the browser that opened the link; afterwards the link is invalid', async () => {
     const at = await createSignUpIssuer()
     const username = address()
     const userId = await at.realm.createUser(username)
@@ -287,10 +295,10 @@ describe('an invitation', () => {
     const browser = new TestBrowser()
     const form = await browser.submit(await browser.open(link), { method: 'sign_up' })
     expect(headingOf(form)).toBe('Create an account')
-    const asked = await browser.submit(form, { username: 'other@example.com', new_password: NEW, method: 'make' })
-    expect(headingOf(asked)).toBe('Check your email')
+    const nextPage = await browser.submit(form, { username: 'other@example.com', new_password: NEW, method: 'make' })
+    expect(headingOf(nextPage)).toBe('Check your email')
     expect(await membersOf(owner, O)).toEqual([])
-    const done = await browser.submit(asked, { code: codeInMail(await waitForMail(app, email, 2)) })
+    const done = await browser.submit(nextPage, { code: codeInMail(await waitForMail(app, email, 2)) })
     expect(headingOf(done)).toBe('Welcome')
     expect(await userOf(at, 'other@example.com')).toBeNull()
     const user = await userOf(at, email)
@@ -308,7 +316,7 @@ describe('an invitation', () => {
     return createSignUpIssuer()
   })()
 
-  test('a link of another issuer does not work, nor does a revoked one', async () => {
+  test('an invitation of another issuer and a revoked invitation are rejected', async () => {
     const at = await createSignUpIssuer()
     const other = await createSignUpIssuer()
     const email = address()
@@ -340,16 +348,16 @@ describe('the choice of an organization (settings.restrictions.organizations.ask
     )
   const tokens = async (at: SignUpIssuer, client: TestClient, page: Page, verifier: string) => {
     const back = redirectParametersOf(page)
-    const answer = await at.realm.exchangeCode(client, {
+    const response = await at.realm.exchangeCode(client, {
       code: back['code']!,
       code_verifier: verifier,
       redirect_uri: 'https://app.example.com/callback',
     })
-    expect(answer.status).toBe(200)
-    return jwtClaims(answer.body.access_token)
+    expect(response.status).toBe(200)
+    return jwtClaims(response.body.access_token)
   }
 
-  test('of several possible ones one is chosen and is in the tokens; it is kept for the next time', async () => {
+  test('the user chooses one of several organizations, which is in the tokens, also after single sign-on', async () => {
     const at = await createSignUpIssuer()
     const username = address()
     const [first, second] = await member(at, username, ['One', 'Two'])
@@ -369,11 +377,11 @@ describe('the choice of an organization (settings.restrictions.organizations.ask
     expect(await tokens(at, client, named.page, named.verifier)).toMatchObject({ org_id: first })
   })
 
-  test('those that the application allows are found among hundreds of newer ones', async () => {
+  test('the organizations that the application allows are found among hundreds of newer ones', async () => {
     const at = await createSignUpIssuer()
     const username = address()
     const ids = await member(at, username, ['One', 'Two', 'Other'])
-    // As the third one, two hundred times.
+    // Creates 200 copies of the third organization and of the user's membership in it.
     const copies = (table: string, changes: string, where: string) => `
       INSERT INTO ${table} SELECT (jsonb_populate_record(one, ${changes})).*
       FROM ${table} one, generate_series(1001, 1200) n WHERE ${where} = $1`
@@ -393,7 +401,7 @@ describe('the choice of an organization (settings.restrictions.organizations.ask
     })
   })
 
-  test('the only possible one needs no choice; without any the tokens have none', async () => {
+  test('the only possible organization needs no choice; without a possible one the tokens have no org_id', async () => {
     const at = await createSignUpIssuer()
     const [username, loner] = [address(), address()]
     const [, only] = await member(at, username, ['One', 'Two'])

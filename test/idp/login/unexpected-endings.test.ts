@@ -33,10 +33,11 @@ interface Invited {
   email: string
   userId: string
   browser: TestBrowser
-  /** The sign-in page of a user who opened the invitation link and continues. */
+  /** The sign-in page after the user has opened the invitation link and chosen to sign in. */
   page: Page
 }
 
+/** Creates an organization, a user and an invitation, and opens the link in the email. */
 async function invited(language = 'en'): Promise<Invited> {
   const { owner, I } = realm.tenant
   const organization = { name: 'Harbour', invitation_enabled: true }
@@ -103,7 +104,7 @@ describe('an invitation that can no longer be accepted at the end of the sign-in
     expect(page.headers.get('content-security-policy')).toContain("default-src 'none'")
   })
 
-  test('it expired; in German', async () => {
+  test('expired: a page in German explains it', async () => {
     const at = await invited('de')
     await app.gatehouse.database.prisma.organizationInvitation.update({ where: { id: at.id }, data: { expiresAt: 1 } })
     const page = await finish(at)
@@ -114,7 +115,7 @@ describe('an invitation that can no longer be accepted at the end of the sign-in
     })
   })
 
-  test('a user who signed up for it has no account', async () => {
+  test('was revoked during a sign-up: no account is created', async () => {
     const { owner, I } = realm.tenant
     const at = await invited()
     const email = address()
@@ -123,10 +124,10 @@ describe('an invitation that can no longer be accepted at the end of the sign-in
     const form = await browser.submit(await browser.open(linkInMail(await waitForMail(app, email))), {
       method: 'sign_up',
     })
-    const asked = await browser.submit(form, { new_password: PASSWORD, method: 'make' })
+    const nextPage = await browser.submit(form, { new_password: PASSWORD, method: 'make' })
     const code = codeInMail(await waitForMail(app, email, 2))
     expectStatus(await owner.post(`${at.O}/invitations/${id}/revoke`, {}), 200)
-    expect(headingOf(await browser.submit(asked, { code }))).toBe(over.heading)
+    expect(headingOf(await browser.submit(nextPage, { code }))).toBe(over.heading)
     expect(expectStatus(await owner.get(`${I}/users`), 200).data).not.toContainEqual(
       expect.objectContaining({ username: email }),
     )
@@ -136,21 +137,21 @@ describe('an invitation that can no longer be accepted at the end of the sign-in
 
   const revoke = (O: string, id: string) => realm.tenant.owner.post(`${O}/invitations/${id}/revoke`, {})
 
-  test.each<[string, (O: string, id: string, answer: () => Promise<Page>) => Promise<Page>]>([
+  test.each<[string, (O: string, id: string, submit: () => Promise<Page>) => Promise<Page>]>([
     [
       'was revoked',
-      async (O, id, answer) => {
+      async (O, id, submit) => {
         expectStatus(await revoke(O, id), 200)
-        return answer()
+        return submit()
       },
     ],
     [
       'is being revoked',
-      async (_, id, answer) => {
+      async (_, id, submit) => {
         let page: Promise<Page> | undefined
         await app.gatehouse.database.prisma.$transaction(async (other) => {
           await other.organizationInvitation.update({ where: { id }, data: { status: 'revoked' } })
-          page = answer()
+          page = submit()
           await waitForLockWaiters(app.gatehouse.database.pool, 1)
         })
         return page!
@@ -168,9 +169,9 @@ describe('an invitation that can no longer be accepted at the end of the sign-in
       const form = await browser.submit(await browser.open(linkInMail(await waitForMail(app, email))), {
         method: 'sign_up',
       })
-      const asked = await browser.submit(form, { new_password: PASSWORD, method: 'make' })
+      const nextPage = await browser.submit(form, { new_password: PASSWORD, method: 'make' })
       const code = codeInMail(await waitForMail(app, email, 2))
-      const page = await end(at.O, id, () => browser.submit(asked, { code }))
+      const page = await end(at.O, id, () => browser.submit(nextPage, { code }))
       expect([page.status, headingOf(page)]).toEqual([410, over.heading])
       expect(await app.gatehouse.database.prisma.user.count({ where: { issuerId, usernameKey: email } })).toBe(0)
     } finally {
@@ -178,7 +179,7 @@ describe('an invitation that can no longer be accepted at the end of the sign-in
     }
   })
 
-  test('once there is space again, the same link works', async () => {
+  test('was for a full organization: the link works again when the organization has space', async () => {
     const { owner } = realm.tenant
     const at = await invited()
     expectStatus(await owner.post(`${at.O}/members`, { member_id: await realm.createUser(address()) }), 201)
@@ -196,39 +197,42 @@ describe('an inactive issuer accepts no invitation, as at /authorize', () => {
     ['suspended', () => app.operator],
   ] as const
 
-  test.each(statuses)('%s: its link, and a login transaction from before', async (status, whose) => {
-    const { I } = realm.tenant
-    const at = await invited()
-    const reset = at.browser.clone()
-    const asked = await invited()
-    const code = await asked.browser.submit(await asked.browser.submit(asked.page, { method: 'reset' }), {
-      username: asked.email,
-    })
-    const typed = { code: codeInMail(await waitForMail(app, asked.email, 2)) }
-    expectStatus(await whose().patch(I, { status }), 200)
-    const pages = [
-      (await realm.openSignInPage(client)).page,
-      await new TestBrowser().open(linkInMail(await waitForMail(app, at.email))),
-      await reset.open(at.page.url),
-      await finish(at),
-      await asked.browser.submit(code, typed),
-    ]
-    expectStatus(await whose().patch(I, { status: 'active' }), 200)
-    const [known, ...others] = pages.map((page) => ({
-      status: page.status,
-      heading: headingOf(page),
-      lead: leadTextOf(page),
-    }))
-    expect(known).toMatchObject({ status: 403 })
-    expect(others).toEqual([known, known, known, known])
-    // Nothing was consumed.
-    expect(headingOf(await asked.browser.submit(code, typed))).toBe('Choose a new password')
-    expect(headingOf(await finish(at))).toBe('Welcome')
-  })
+  test.each(statuses)(
+    '%s: links and open login transactions get an error page, and work again afterwards',
+    async (status, whose) => {
+      const { I } = realm.tenant
+      const at = await invited()
+      const reset = at.browser.clone()
+      const second = await invited()
+      const code = await second.browser.submit(await second.browser.submit(second.page, { method: 'reset' }), {
+        username: second.email,
+      })
+      const typed = { code: codeInMail(await waitForMail(app, second.email, 2)) }
+      expectStatus(await whose().patch(I, { status }), 200)
+      const pages = [
+        (await realm.openSignInPage(client)).page,
+        await new TestBrowser().open(linkInMail(await waitForMail(app, at.email))),
+        await reset.open(at.page.url),
+        await finish(at),
+        await second.browser.submit(code, typed),
+      ]
+      expectStatus(await whose().patch(I, { status: 'active' }), 200)
+      const [known, ...others] = pages.map((page) => ({
+        status: page.status,
+        heading: headingOf(page),
+        lead: leadTextOf(page),
+      }))
+      expect(known).toMatchObject({ status: 403 })
+      expect(others).toEqual([known, known, known, known])
+      // The requests to the inactive issuer have not consumed the code and the invitation.
+      expect(headingOf(await second.browser.submit(code, typed))).toBe('Choose a new password')
+      expect(headingOf(await finish(at))).toBe('Welcome')
+    },
+  )
 })
 
 describe('a step that this release does not have', () => {
-  /** The state that another release would have stored. */
+  /** Stores a step in the state of a login transaction, as another release of Gatehouse would store it. */
   async function left(page: Page, step: string): Promise<void> {
     const uid = new URL(page.url).pathname.split('/').at(-1)!
     const text = `UPDATE login_states SET state = jsonb_set(state, '{step}', to_jsonb($1::text)) WHERE uid = $2 RETURNING uid`
@@ -250,7 +254,7 @@ describe('a step that this release does not have', () => {
     expect(redirectParametersOf(await browser.submit(shown, { username, password: PASSWORD }))['code']).toBeDefined()
   })
 
-  test('a submission of it does not count as one of the first step, and 20 concurrent ones do no harm', async () => {
+  test('20 concurrent submissions of an unknown step show the sign-in page again and do not sign in', async () => {
     const username = address()
     await realm.createUser(username)
     const { browser, page } = await realm.openSignInPage(client)
@@ -259,8 +263,8 @@ describe('a step that this release does not have', () => {
     const pages = await Promise.all(
       Array.from({ length: 20 }, () => browser.clone().submit(before, { username, password: PASSWORD })),
     )
-    for (const answered of pages)
-      expect([answered.status, headingOf(answered), errorMessageOf(answered)]).toEqual([
+    for (const nextPage of pages)
+      expect([nextPage.status, headingOf(nextPage), errorMessageOf(nextPage)]).toEqual([
         200,
         'Sign in',
         expect.stringMatching(/out of date/),
@@ -270,7 +274,7 @@ describe('a step that this release does not have', () => {
     ).toBeDefined()
   })
 
-  test('of an invitation: the invitation is shown again', async () => {
+  test('after an invitation link: the invitation is shown again', async () => {
     const at = await invited()
     await left(at.page, 'of_tomorrow')
     const shown = await at.browser.open(at.page.url)

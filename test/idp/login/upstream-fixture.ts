@@ -1,4 +1,4 @@
-/** An issuer with upstream providers, and the steps of a browser there. */
+/** An issuer with upstream providers, and helpers for the requests of a browser during an upstream sign-in. */
 import { expect } from '@jest/globals'
 import { expectStatus } from '../../setup/actors.js'
 import type { AnyJson } from '../../setup/api.js'
@@ -25,7 +25,7 @@ export class UpstreamFixture {
     return new UpstreamFixture(realm, await realm.createClient())
   }
 
-  /** Adds a method, with `enabled_signup` by default. */
+  /** Adds an upstream method with the name `Upstream` and with sign-up enabled; `more` replaces other fields. */
   async addMethod(method: string, settings: object, more: object = {}): Promise<Method> {
     const body = { name: 'Upstream', method, first_factor_only: true, enabled_signup: true, settings, ...more }
     return expectStatus(await this.realm.tenant.owner.post(`${this.realm.tenant.I}/auth-methods`, body), 201).data
@@ -35,13 +35,13 @@ export class UpstreamFixture {
     return this.addMethod('oidc', { issuer_url, client_id: 'us', client_secret: SECRET, ...settings }, more)
   }
 
-  /** The complete sign-in: the button, the provider, and back. */
+  /** Clicks the button of the method and follows all redirects, to the provider and back. Returns the last page. */
   async signInThrough({ id }: Method, browser = new TestBrowser(), params: Record<string, string> = {}): Promise<Page> {
     const { page } = await this.realm.openSignInPage(this.client, params, browser)
     return browser.submit(page, { method: id })
   }
 
-  /** Only the button: returns the URL that the browser is sent to, and the page that it comes from. */
+  /** Clicks the button of the method without following the redirect. Returns its target and the sign-in page. */
   async startUpstreamSignIn(
     { id }: Method,
     browser = new TestBrowser(),
@@ -49,17 +49,17 @@ export class UpstreamFixture {
     const { page } = await this.realm.openSignInPage(this.client, {}, browser)
     const csrf = /name="csrf" value="([^"]+)"/.exec(page.html)![1]!
     const body = new URLSearchParams({ csrf, method: id })
-    const answer = await browser.request(page.url, { method: 'POST', body })
-    const location = answer.headers.get('location')
-    if (answer.status !== 303 || !location)
-      throw new Error(`no redirect to the provider: ${answer.status} ${await answer.text()}`)
+    const response = await browser.request(page.url, { method: 'POST', body })
+    const location = response.headers.get('location')
+    if (response.status !== 303 || !location)
+      throw new Error(`no redirect to the provider: ${response.status} ${await response.text()}`)
     return { address: new URL(location), page, browser }
   }
 
-  /** Follows the provider's response and returns the URL that it redirects to. */
+  /** Opens the authorization URL at the provider and returns the target of its redirect, which is the callback. */
   async redirectFromProvider(provider: URL): Promise<URL> {
-    const answer = await fetch(provider, { redirect: 'manual' })
-    return new URL(answer.headers.get('location')!)
+    const response = await fetch(provider, { redirect: 'manual' })
+    return new URL(response.headers.get('location')!)
   }
 
   listUsers(): Promise<AnyJson[]> {
@@ -71,7 +71,7 @@ export class UpstreamFixture {
     })
   }
 
-  /** Newest first. */
+  /** Returns the events of a type, newest first. */
   listEvents(type: string): Promise<{ userId: string | null; data: unknown }[]> {
     const { issuerId, app } = this.realm.tenant
     return app!.gatehouse.database.prisma.event.findMany({ where: { issuerId, type }, orderBy: { id: 'desc' } })
@@ -84,10 +84,10 @@ export const UNKNOWN_MESSAGE = /is not linked to an account here/
 export const TAKEN_MESSAGE = /An account with your email address already exists/
 export const UNVERIFIED_MESSAGE = /A verified email address is required/
 
-/** The browser returned to the application with a code. */
+/** Whether the browser was redirected to the application with a code. */
 export const isSignedIn = (page: Page): boolean => page.html === '' && redirectParametersOf(page)['code'] !== undefined
 
-/** The sign-in page with this message. */
+/** Checks that the page is the sign-in page with this error message. */
 export function expectRefusal(page: Page, problem: RegExp): void {
   expect({ status: page.status, heading: headingOf(page), problem: errorMessageOf(page) }).toEqual({
     status: 200,

@@ -47,7 +47,7 @@ afterAll(async () => {
 })
 
 let count = 0
-/** A new user of the provider. */
+/** The claims of a new user of the provider. */
 const newUpstreamUser = (more: AnyJson = {}): AnyJson => ({ sub: `up-${++count}-${Math.random()}`, ...more })
 const known = (email: string) => ({ email, email_verified: true })
 
@@ -89,7 +89,7 @@ describe('malicious providers', () => {
       'an algorithm that was not announced',
       { metadata: (m) => ({ ...m, id_token_signing_alg_values_supported: ['ES256'] }) },
     ],
-    ['no ID token', { token: ({ id_token: _, ...answer }) => ({ json: answer }) }],
+    ['no ID token', { token: ({ id_token: _, ...tokenResponse }) => ({ json: tokenResponse }) }],
     ['no JWT', { idToken: () => 'not.a.jwt' }],
     ['an empty subject', { claims: (claims) => ({ ...claims, sub: '' }) }],
     ['a subject of spaces', { claims: (claims) => ({ ...claims, sub: '   ' }) }],
@@ -119,15 +119,15 @@ describe('malicious providers', () => {
     ['a server error', { token: () => ({ status: 500, text: '<b>secret-of-upstream</b>' }) }],
     ['a redirect instead of tokens', { token: () => ({ status: 307, location: `${provider.url}/token` }) }],
     [
-      'an endless answer',
+      'a token response of 1 MB',
       { token: () => ({ text: 'x'.repeat(1_000_000), headers: { 'content-type': 'application/json' } }) },
     ],
     ['tokens that are no JSON', { token: () => ({ text: '{', headers: { 'content-type': 'application/json' } }) }],
     [
-      'an answer by another issuer (RFC 9207)',
-      { authorize: (asked, codes) => codes.issue(asked, { iss: 'https://accounts.example.com' }) },
+      'an authorization response with `iss` of another issuer (RFC 9207)',
+      { authorize: (request, codes) => codes.issue(request, { iss: 'https://accounts.example.com' }) },
     ],
-    ['code and error together', { authorize: (asked, codes) => codes.issue(asked, { error: 'access_denied' }) }],
+    ['code and error together', { authorize: (request, codes) => codes.issue(request, { error: 'access_denied' }) }],
     ['neither code nor error', { authorize: ({ params }) => redirectToClient(params, {}) }],
     [
       'an error of its own',
@@ -150,7 +150,7 @@ describe('malicious providers', () => {
   test('the table has more than 25 rows', () => expect(rows.length).toBeGreaterThan(25))
 
   test.each(rows)('%s: no sign-in, no new user, and the response is neither shown nor logged', async (_, mischief) => {
-    // Nothing may be cached yet.
+    // Metadata and keys of a provider are cached by method, so these rows need a new method.
     const needsFreshIssuer = 'metadata' in mischief || 'keys' in mischief
     const own = needsFreshIssuer ? await fixture.addOidcMethod(provider.url) : method
     provider.userClaims = newUpstreamUser(known(`hostile-${count}@example.com`))
@@ -161,13 +161,13 @@ describe('malicious providers', () => {
     expect(page.html).not.toMatch(/secret-of-upstream|invalid_grant|accounts\.example/)
     expect((await fixture.listUsers()).length).toBe(before)
 
-    // The same provider, valid again, is accepted: the failure had the expected cause.
+    // Without the deviation the same provider is accepted, so the deviation was the cause of the failure.
     provider.overrides = {}
     if (needsFreshIssuer) app.clock.advance(11 * 60_000)
     expect(isSignedIn(await fixture.signInThrough(own))).toBe(true)
   })
 
-  test('a user who cancels at the provider sees so in their language', async () => {
+  test('a user who cancels at the provider sees a message in the language of the browser', async () => {
     provider.overrides = { authorize: ({ params }) => redirectToClient(params, { error: 'access_denied' }) }
     expectRefusal(await fixture.signInThrough(method), DENIED_MESSAGE)
     const page = await fixture.signInThrough(method, new TestBrowser('https://', { 'accept-language': 'de' }))
@@ -199,7 +199,7 @@ describe('misdirected responses', () => {
     const callback = await fixture.redirectFromProvider(address)
     expect(isSignedIn(await browser.open(callback.href))).toBe(true)
     const tokens = provider.requests.filter(({ path }) => path === '/token').length
-    // The browser that was there is redirected; the provider is not asked again.
+    // A second request of the same browser sends no second token request to the provider.
     const again = await browser.open(callback.href)
     expect(again.html === '' || again.status === 400).toBe(true)
     expect(provider.requests.filter(({ path }) => path === '/token').length).toBe(tokens)
@@ -227,7 +227,8 @@ describe('misdirected responses', () => {
     const victim = new TestBrowser()
     const page = await victim.open(withVictimsCode.href)
     expect([page.status, headingOf(page)]).toEqual([400, 'Something went wrong'])
-    // The attacker knows uid and state, and has the cookie, but not the handle.
+    // The attacker knows the uid and the state and has the cookie, but does not know the handle, which the callback adds
+    // to the redirect as the parameter `upstream`.
     const state = withVictimsCode.searchParams.get('state')!
     for (const handle of ['', 'late', state, state.split('.')[1]!, withVictimsCode.searchParams.get('code')!]) {
       const tried = await attacker.browser.open(`${attacker.page.url}?upstream=${handle}`)
@@ -296,9 +297,9 @@ describe('misdirected responses', () => {
     const { address, browser } = await fixture.startUpstreamSignIn(method)
     const callback = await fixture.redirectFromProvider(address)
     change(callback)
-    const answer = await browser.request(callback.href)
-    expect([answer.status, answer.headers.get('location')]).toEqual([400, null])
-    expect(await answer.text()).toContain('Something went wrong')
+    const response = await browser.request(callback.href)
+    expect([response.status, response.headers.get('location')]).toEqual([400, null])
+    expect(await response.text()).toContain('Something went wrong')
   })
 
   test('a repeated code is ignored', async () => {
@@ -315,7 +316,7 @@ describe('misdirected responses', () => {
     expectRefusal(await browser.open(callback.href), /out of date/)
   })
 
-  test('a user who has used another method in the meantime is not affected', async () => {
+  test('a callback after the user has submitted another method is rejected', async () => {
     await fixture.realm.createUser('meanwhile@example.com')
     const { address, browser } = await fixture.startUpstreamSignIn(method)
     const callback = await fixture.redirectFromProvider(address)
@@ -327,7 +328,7 @@ describe('misdirected responses', () => {
     expect((await browser.open(callback.href)).status).toBe(400)
   })
 
-  test('a method that was deleted in the meantime signs no one in', async () => {
+  test('a method that was disabled in the meantime does not sign in', async () => {
     const own = await fixture.addOidcMethod(provider.url)
     provider.userClaims = newUpstreamUser()
     const { address, browser } = await fixture.startUpstreamSignIn(own)
@@ -340,7 +341,7 @@ describe('misdirected responses', () => {
     expect(page.status).toBeLessThan(500)
   })
 
-  test('returns are rate-limited like form submissions', async () => {
+  test('callbacks are rate-limited like form submissions', async () => {
     const limited = await startApp({
       env: { ALLOW_PRIVATE_NETWORKS: 'true', RATE_LIMITS: '{"login":{"quota":3,"window":60}}' },
     })
@@ -374,7 +375,7 @@ test('a provider at a private address is not called', async () => {
       const own = await there.addOidcMethod(`https://${host}:${port}`)
       expectRefusal(await there.signInThrough(own), FAILED_MESSAGE)
     }
-    // Bypasses the validation of the Core API.
+    // The Core API would reject this URL, so it is written directly to the database.
     const own = await there.addOidcMethod('https://up.example.com')
     await strict.gatehouse.database.prisma.$executeRawUnsafe(
       `UPDATE auth_methods SET settings = jsonb_set(settings, '{issuer_url}', to_jsonb($1::text)) WHERE id = $2`,

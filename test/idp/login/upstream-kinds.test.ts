@@ -1,5 +1,5 @@
 /**
- * The kinds of upstream methods, each against a server that behaves like the real one
+ * The kinds of upstream methods, each with a local server that behaves like the real provider
  * (docs/contract.md#authentication-methods).
  */
 import { createPublicKey, generateKeyPairSync } from 'node:crypto'
@@ -61,7 +61,7 @@ describe('oidc: a standard oidc-provider', () => {
     await new Promise<void>((done) => server.listen(port, '127.0.0.1', done))
   })
 
-  test('sign-in and consent there, an account here; the second time the same one', async () => {
+  test('the first sign-in creates a user, and the second one signs in the same user', async () => {
     for (let times = 1; times <= 2; times++) {
       const browser = new TestBrowser()
       const login = await fixture.signInThrough(method, browser)
@@ -69,12 +69,12 @@ describe('oidc: a standard oidc-provider', () => {
       const consent = await browser.submit(login, { login: 'grace', password: 'any' })
       expect(isSignedIn(await browser.submit(consent, {}))).toBe(true)
     }
-    // The standard provider returns claims at userinfo only.
+    // oidc-provider returns the profile claims only at userinfo, not in the ID token.
     const theirs = (await fixture.listUsers()).filter(({ profile }) => profile['name'] === 'Grace')
     expect(theirs).toMatchObject([{ username: 'grace@stock.example', emailVerified: true }])
   })
 
-  test('a user who cancels there sees so here', async () => {
+  test('a user who cancels at the provider sees a message', async () => {
     const browser = new TestBrowser()
     const login = await fixture.signInThrough(method, browser)
     const abort = /href="([^"]+abort)"/.exec(login.html)?.[1]
@@ -110,10 +110,10 @@ describe('github', () => {
   let user: AnyJson = {}
   let emails: CannedResponse = {}
   const github = new FakeServer({
-    '/login/oauth/authorize': (asked) => codes.issue(asked),
+    '/login/oauth/authorize': (request) => codes.issue(request),
     '/login/oauth/access_token': ({ params }) => {
       const fits = params.get('client_id') === 'us' && params.get('client_secret') === SECRET && codes.redeem(params)
-      // GitHub's errors have status 200.
+      // GitHub sends token errors with status 200.
       if (!fits) return { json: { error: 'bad_verification_code', error_description: 'secret-of-upstream' } }
       return { json: { access_token: 'gho', token_type: 'bearer', scope: 'read:user,user:email' } }
     },
@@ -150,8 +150,8 @@ describe('github', () => {
       profile: { name: 'Mona', picture: 'https://avatars.example/1' },
       verifiers: [{ type: 'oauth', upstreamSubject: '583231', upstreamIssuer: github.url }],
     })
-    const asked = github.lastRequestTo('/login/oauth/authorize').params
-    expect([asked.get('scope'), asked.get('code_challenge_method')]).toEqual(['read:user user:email', 'S256'])
+    const params = github.lastRequestTo('/login/oauth/authorize').params
+    expect([params.get('scope'), params.get('code_challenge_method')]).toEqual(['read:user user:email', 'S256'])
 
     user = { id: 2, login: 'octocat', name: 'Another user' }
     emails = list(['else@x.example', true, true])
@@ -177,8 +177,8 @@ describe('github', () => {
     ['nothing', { id: 0 }],
     ['a user id that is too large', { id: 1e300 }],
     ['a response that is a list', []],
-  ])('no user: %s', async (_, answer) => {
-    user = answer
+  ])('no user: %s', async (_, response) => {
+    user = response
     expectRefusal(await fixture.signInThrough(method), FAILED_MESSAGE)
   })
 
@@ -197,7 +197,7 @@ describe('apple', () => {
   let person: AnyJson = {}
   let lie: (claims: AnyJson) => AnyJson = (claims) => claims
   const apple: FakeServer = new FakeServer({
-    '/auth/authorize': (asked) => codes.issue(asked),
+    '/auth/authorize': (request) => codes.issue(request),
     '/auth/keys': async () => ({
       json: { keys: [{ ...(await exportJWK(signing.publicKey)), kid: 'a', alg: 'RS256' }] },
     }),
@@ -235,7 +235,7 @@ describe('apple', () => {
   })
   afterAll(() => apple.close())
 
-  /** Apple's page sends a cross-site form, without our cookies. */
+  /** Signs in and posts the response as Apple's page does: a cross-site form, without the cookies of the issuer. */
   async function through(form: Record<string, string> = {}) {
     const { address, browser } = await fixture.startUpstreamSignIn(method)
     expect(address.searchParams.get('response_mode')).toBe('form_post')
@@ -243,13 +243,13 @@ describe('apple', () => {
       ...(await fixture.redirectFromProvider(address)).searchParams,
       ...Object.entries(form),
     ])
-    const answer = await fetch(method.callback_url, { method: 'POST', body, redirect: 'manual' })
-    expect([answer.status, answer.headers.getSetCookie(), answer.headers.get('referrer-policy')]).toEqual([
+    const response = await fetch(method.callback_url, { method: 'POST', body, redirect: 'manual' })
+    expect([response.status, response.headers.getSetCookie(), response.headers.get('referrer-policy')]).toEqual([
       303,
       [],
       'no-referrer',
     ])
-    const location = answer.headers.get('location')!
+    const location = response.headers.get('location')!
     expect(location).not.toContain(body.get('code'))
     expect((await new TestBrowser().open(location)).status).toBe(400)
     return { browser, page: await browser.open(location) }
@@ -258,7 +258,7 @@ describe('apple', () => {
     user: JSON.stringify({ name: { firstName: 'Ada', lastName: 'Lovelace' }, email: 'lie@evil.example' }),
   }
 
-  test('the response is a form without cookies; the name comes once; the address only from the signed token', async () => {
+  test('the name is taken from the form of the first sign-in, and the address only from the signed ID token', async () => {
     person = { sub: '001.a', email: 'ada@private.example', email_verified: 'true', is_private_email: 'true' }
     expect(isSignedIn((await through(named)).page)).toBe(true)
     const ada = await newest()
@@ -298,8 +298,8 @@ describe('apple', () => {
   test('a user who cancels there', async () => {
     const { address, browser } = await fixture.startUpstreamSignIn(method)
     const body = new URLSearchParams({ state: address.searchParams.get('state')!, error: 'user_cancelled_authorize' })
-    const answer = await fetch(method.callback_url, { method: 'POST', body, redirect: 'manual' })
-    expectRefusal(await browser.open(answer.headers.get('location')!), DENIED_MESSAGE)
+    const response = await fetch(method.callback_url, { method: 'POST', body, redirect: 'manual' })
+    expectRefusal(await browser.open(response.headers.get('location')!), DENIED_MESSAGE)
   })
 })
 
@@ -307,7 +307,7 @@ describe('oauth2', () => {
   const codes = new AuthorizationCodes()
   let person: CannedResponse = {}
   const server: FakeServer = new FakeServer({
-    '/go': (asked) => codes.issue(asked, { iss: 'https://other.example' }),
+    '/go': (request) => codes.issue(request, { iss: 'https://other.example' }),
     '/token': ({ params, headers }) => {
       const known = headers.authorization || params.get('client_secret')
       if (!known || !codes.redeem(params)) return { status: 401, json: { error: 'invalid_client' } }
@@ -328,25 +328,25 @@ describe('oauth2', () => {
     userinfo_endpoint: `${server.url}/me`,
     ...more,
   })
-  /** The redirect URI is known only once the method exists. */
+  /** Creates a method and then sets its redirect_uri, which contains the id of the method. */
   async function make(more: object = {}): Promise<Method> {
-    const made = await fixture.addMethod('oauth2', settings(more))
+    const created = await fixture.addMethod('oauth2', settings(more))
     const { I, owner } = fixture.realm.tenant
     expectStatus(
-      await owner.patch(`${I}/auth-methods/${made.id}`, { settings: { redirect_uri: made.callback_url } }),
+      await owner.patch(`${I}/auth-methods/${created.id}`, { settings: { redirect_uri: created.callback_url } }),
       200,
     )
-    return made
+    return created
   }
 
   test('redirect_uri is sent unchanged', async () => {
-    const made = await fixture.addMethod('oauth2', settings())
-    const { address } = await fixture.startUpstreamSignIn(made)
+    const created = await fixture.addMethod('oauth2', settings())
+    const { address } = await fixture.startUpstreamSignIn(created)
     expect(address.searchParams.get('redirect_uri')).toBe('https://placeholder.example/callback')
   })
 
-  test('claims by the names in the settings, including dots', async () => {
-    const made = await make({
+  test('claims are read by the names in the settings, where a dot selects a nested member', async () => {
+    const created = await make({
       subject_claim: 'data.id',
       email_claim: 'data.mail',
       email_verified_claim: 'data.ok',
@@ -354,7 +354,7 @@ describe('oauth2', () => {
       token_endpoint_auth_method: 'client_secret_post',
     })
     person = { json: { id: 'wrong', sub: 'wrong', name: 'Lin', data: { id: 77, mail: 'lin@x.example', ok: true } } }
-    expect(isSignedIn(await fixture.signInThrough(made))).toBe(true)
+    expect(isSignedIn(await fixture.signInThrough(created))).toBe(true)
     expect(await newest()).toMatchObject({
       username: 'lin@x.example',
       profile: { name: 'Lin' },
@@ -386,9 +386,9 @@ describe('oauth2', () => {
     ['a __proto__ key', { text: '{"sub":"x","__proto__":{"a":1}}' }],
     ['a challenge', { status: 401, headers: { 'www-authenticate': 'Bearer error="invalid_token"' }, json: {} }],
   ])('no user: %s', async (_, said) => {
-    const made = await make()
+    const created = await make()
     person = said
-    expectRefusal(await fixture.signInThrough(made), FAILED_MESSAGE)
+    expectRefusal(await fixture.signInThrough(created), FAILED_MESSAGE)
   })
 
   test('several methods of a kind can coexist', async () => {
@@ -438,7 +438,7 @@ describe('a method that is not completely configured', () => {
   })
 
   test.each(cases)(
-    '%s: not offered, not started, not among the methods; once complete it is, in every process',
+    '%s: the method is not on the page and cannot be started; when it is complete, it works in every process',
     async (_, kind, settings, completion, target) => {
       const own = await UpstreamFixture.create(app)
       const { owner, I } = own.realm.tenant
@@ -448,10 +448,10 @@ describe('a method that is not completely configured', () => {
         const browser = new TestBrowser()
         const { page } = await at.realm.openSignInPage(at.client, {}, browser)
         expect(page.html).not.toContain('Upstream')
-        // By its id, and by its kind.
+        // Neither the id of the method nor its kind starts a sign-in.
         for (const name of [method.id, kind]) {
-          const answered = await browser.submit(page, { method: name })
-          expect([answered.status, headingOf(answered)]).toEqual([200, 'Sign in'])
+          const nextPage = await browser.submit(page, { method: name })
+          expect([nextPage.status, headingOf(nextPage)]).toEqual([200, 'Sign in'])
         }
       }
       expectStatus(await owner.patch(`${I}/auth-methods/${method.id}`, { settings: completion }), 200)
@@ -462,7 +462,7 @@ describe('a method that is not completely configured', () => {
     },
   )
 
-  test('one that becomes incomplete while the user is at the provider signs no one in', async () => {
+  test('a method that becomes incomplete while the user is at the provider does not sign in', async () => {
     const provider = await new FakeOidc().pending()
     try {
       const own = await UpstreamFixture.create(app)

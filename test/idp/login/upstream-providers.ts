@@ -1,4 +1,4 @@
-/** Small upstream providers on this machine, with responses that a test defines. */
+/** Upstream providers on this machine, whose responses a test defines. */
 import { createHash, generateKeyPairSync, randomUUID } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -10,7 +10,7 @@ export const createKeyPair = (kind: 'rsa' | 'ec') =>
     ? generateKeyPairSync('rsa', { modulusLength: 2048 })
     : generateKeyPairSync('ec', { namedCurve: 'P-256' })
 
-/** A request at a path. */
+/** A request that a fake server has received. `params` are those of the query and of the form. */
 export interface ReceivedRequest {
   method: string
   path: string
@@ -21,7 +21,7 @@ export type CannedResponse =
   | { status?: number; json?: unknown; text?: string; headers?: Record<string, string>; location?: string }
   | 'hang'
 
-/** A server with predefined responses by path. */
+/** An HTTP server that responds with the function of the path. */
 export class FakeServer {
   readonly requests: ReceivedRequest[] = []
   readonly #server: Server
@@ -61,11 +61,11 @@ export class FakeServer {
   }
 }
 
-/** Issued codes, with the values that they are bound to. */
+/** The authorization codes that a provider has issued, with the values of the authorization request. */
 export class AuthorizationCodes {
   readonly #open = new Map<string, { challenge: string | null; nonce: string | null; redirectUri: string | null }>()
 
-  /** The redirect to the application, with a new code. */
+  /** Issues a code and returns the redirect to the application with it. */
   issue({ params }: ReceivedRequest, extraParameters: Record<string, string> = {}): CannedResponse {
     const code = randomUUID()
     this.#open.set(code, {
@@ -76,7 +76,10 @@ export class AuthorizationCodes {
     return redirectToClient(params, { code, ...extraParameters })
   }
 
-  /** Redeems a code if everything matches. */
+  /**
+   * Consumes a code. Returns its data, or undefined if the code is unknown or if the code_verifier or the redirect_uri
+   * does not match.
+   */
   redeem(params: URLSearchParams): { nonce: string | null } | undefined {
     const code = params.get('code') ?? ''
     const known = this.#open.get(code)
@@ -88,28 +91,32 @@ export class AuthorizationCodes {
   }
 }
 
-/** A redirect to the application with these parameters. */
-export function redirectToClient(params: URLSearchParams, answer: Record<string, string>): CannedResponse {
+/**
+ * Returns a redirect to the application.
+ * @param params the parameters of the authorization request, which contain `redirect_uri` and `state`
+ * @param parameters the parameters of the response, besides `state`
+ */
+export function redirectToClient(params: URLSearchParams, parameters: Record<string, string>): CannedResponse {
   const url = new URL(params.get('redirect_uri')!)
   url.searchParams.set('state', params.get('state')!)
-  for (const [name, value] of Object.entries(answer)) url.searchParams.set(name, value)
+  for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value)
   return { location: url.href }
 }
 
-/** Deviations of a malicious provider. */
+/** Functions that replace the valid responses of a provider. They get the valid response, or the values for it. */
 export interface ProviderOverrides {
-  authorize?: (asked: ReceivedRequest, codes: AuthorizationCodes) => CannedResponse
+  authorize?: (request: ReceivedRequest, codes: AuthorizationCodes) => CannedResponse
   metadata?: (metadata: AnyJson) => AnyJson
   claims?: (claims: AnyJson) => AnyJson
   idToken?: (claims: AnyJson) => Promise<string> | string
-  token?: (answer: AnyJson) => CannedResponse
+  token?: (tokenResponse: AnyJson) => CannedResponse
   userinfo?: (claims: AnyJson) => CannedResponse
   keys?: () => CannedResponse
 }
 
 export const SECRET = 'a secret of our own at the upstream'
 
-/** An OpenID provider that is valid except for its deviations. `person` is the user who signs in there. */
+/** An OpenID provider. `userClaims` are the claims of the user who signs in; `overrides` replace valid responses. */
 export class FakeOidc extends FakeServer {
   readonly codes = new AuthorizationCodes()
   userClaims: AnyJson = { sub: 'up-1' }
@@ -131,7 +138,7 @@ export class FakeOidc extends FakeServer {
         }
         return { json: this.overrides.metadata?.(metadata) ?? metadata }
       },
-      '/authorize': (asked) => this.overrides.authorize?.(asked, this.codes) ?? this.codes.issue(asked),
+      '/authorize': (request) => this.overrides.authorize?.(request, this.codes) ?? this.codes.issue(request),
       '/keys': async () =>
         this.overrides.keys?.() ?? {
           json: { keys: [{ ...(await exportJWK(this.#pair.publicKey)), kid: 'one', use: 'sig', alg: 'RS256' }] },
@@ -145,8 +152,8 @@ export class FakeOidc extends FakeServer {
         const honest = { iss: this.url, aud: 'us', iat: now, exp: now + 60, nonce: code.nonce, ...this.userClaims }
         const claims = this.overrides.claims?.(honest) ?? honest
         const id_token = await (this.overrides.idToken?.(claims) ?? this.sign(claims))
-        const answer = { access_token: 'at', token_type: 'Bearer', id_token }
-        return this.overrides.token?.(answer) ?? { json: answer }
+        const tokenResponse = { access_token: 'at', token_type: 'Bearer', id_token }
+        return this.overrides.token?.(tokenResponse) ?? { json: tokenResponse }
       },
       '/userinfo': () => this.overrides.userinfo?.(this.userClaims) ?? { json: this.userClaims },
     })

@@ -42,7 +42,7 @@ afterAll(async () => {
 })
 
 let count = 0
-/** A new user of the provider. */
+/** The claims of a new user of the provider. */
 const newUpstreamUser = (more: AnyJson = {}): AnyJson => ({ sub: `up-${++count}-${Math.random()}`, ...more })
 const known = (email: string) => ({ email, email_verified: true })
 
@@ -89,8 +89,8 @@ describe('the redirect to the provider', () => {
     const browser = new TestBrowser()
     const { page } = await fixture.realm.openSignInPage(fixture.client, { prompt: 'login' }, browser)
     await browser.submit(page, { method: method.id, username: 'ada@example.com' })
-    const asked = provider.lastRequestTo('/authorize').params
-    expect([asked.get('login_hint'), asked.get('prompt')]).toEqual(['ada@example.com', 'login'])
+    const params = provider.lastRequestTo('/authorize').params
+    expect([params.get('login_hint'), params.get('prompt')]).toEqual(['ada@example.com', 'login'])
   })
 })
 
@@ -124,7 +124,8 @@ describe('users who return', () => {
     const { body } = await fixture.realm.userinfo(tokens.body.access_token)
     expect(body).toMatchObject({ email: 'new@example.com', email_verified: true, ...names })
 
-    // Listed with its type and times, without the subject at the provider (docs/contract.md#credentials).
+    // The list contains the type and the times of the linked account, but not its subject
+    // (docs/contract.md#credentials).
     const { I, owner } = fixture.realm.tenant
     const path = `${I}/users/${user['id']}/verifiers`
     const list = await owner.get(path)
@@ -176,8 +177,8 @@ describe('users who return', () => {
     const { I, owner } = strict.realm.tenant
     const path = `${I}/users/${user!['id']}/verifiers`
     const body = { type: 'oauth', name: 'x' }
-    const made = await owner.post(path, body)
-    expect([made.status, made.body.details[0].field]).toEqual([400, 'type'])
+    const response = await owner.post(path, body)
+    expect([response.status, response.body.details[0].field]).toEqual([400, 'type'])
     expectStatus(await owner.patch(`${I}/auth-methods/${only.id}`, { enabled_signup: false }), 200)
     expect(isSignedIn(await strict.signInThrough(only))).toBe(true)
     expect((await owner.delete(`${path}/${user!['verifiers'][0].id}`)).status).toBe(204)
@@ -233,7 +234,7 @@ describe('users who return', () => {
       emailVerified: false,
       profile: { email: 'squatted@example.com' },
     })
-    // The owner of its mailbox comes later, and gets an own account.
+    // The owner of the mailbox signs in later and gets another account.
     provider.userClaims = newUpstreamUser(known('squatted@example.com'))
     expect(isSignedIn(await fixture.signInThrough(method))).toBe(true)
     expect((await fixture.listUsers()).at(-1)).toMatchObject({ username: 'squatted@example.com', emailVerified: true })
@@ -243,8 +244,8 @@ describe('users who return', () => {
     provider.userClaims = newUpstreamUser(known('crowd@example.com'))
     const pages = await Promise.all(Array.from({ length: 10 }, () => fixture.signInThrough(method)))
     expect(pages.map(isSignedIn)).toEqual(Array(10).fill(true))
-    const made = (await fixture.listUsers()).filter(({ username }) => username === 'crowd@example.com')
-    expect(made.map(({ verifiers }) => verifiers.length)).toEqual([1])
+    const created = (await fixture.listUsers()).filter(({ username }) => username === 'crowd@example.com')
+    expect(created.map(({ verifiers }) => verifiers.length)).toEqual([1])
   })
 
   test('a user who needs approval waits; a suspended user sees so', async () => {
@@ -290,9 +291,9 @@ describe('users without a verified address', () => {
     expect((await fixture.listUsers()).find(({ id }) => id === userId)!['verifiers']).toHaveLength(1)
   })
 
-  test('two addresses that Unicode folds into one are two mailboxes', async () => {
+  test('two addresses that are equal only after Unicode normalization are not linked', async () => {
     const { I, owner } = fixture.realm.tenant
-    // U+FF41: folded to "a" when usernames are compared.
+    // The first letter is U+FF41, which the comparison of usernames (NFKC) converts to "a".
     const body = { username_type: 'email', username: 'ａda.wide@example.com', email_verified: true }
     const { id } = expectStatus(await owner.post(`${I}/users`, body), 201).data
     provider.userClaims = person('ada.wide@example.com', true)
@@ -317,7 +318,7 @@ describe('users without a verified address', () => {
     expectRefusal(await fixture.signInThrough(own), TAKEN_MESSAGE)
   })
 
-  test('the same subject of another method is another user', async () => {
+  test('the same subject at another method is another user', async () => {
     const other = await fixture.addOidcMethod(provider.url, { enabled_signup: false })
     provider.userClaims = newUpstreamUser()
     expect(isSignedIn(await fixture.signInThrough(method))).toBe(true)
@@ -397,7 +398,7 @@ describe('users without a verified address', () => {
     expect(members.map(({ member_id }: AnyJson) => member_id)).toEqual([guest!['id']])
   })
 
-  test('an invitation that was revoked in the meantime creates no account, whatever steps are pending', async () => {
+  test('an invitation that was revoked in the meantime creates no account, even if further steps are pending', async () => {
     const closed = await UpstreamFixture.create(app, { signup: { mode: 'invite_only', require_admin_approval: true } })
     const own = await closed.addOidcMethod(provider.url)
     const { I, owner, issuerId } = closed.realm.tenant
