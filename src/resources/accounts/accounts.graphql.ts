@@ -57,7 +57,7 @@ export class Account {
   id!: string
   @Field(() => String, { nullable: true })
   name!: string | null
-  @Field(() => String, { nullable: true, description: 'Text in Markdown.' })
+  @Field(() => String, { nullable: true, description: 'A description in Markdown.' })
   description!: string | null
   @Field(() => String, { nullable: true })
   logoUrl!: string | null
@@ -170,12 +170,12 @@ export class AccountResolver {
     return updateAccount(context, path, input, ifMatch)
   }
 
-  @FieldResolver(() => String, { description: 'gated or ungated. Read-only.' })
+  @FieldResolver(() => String, { description: 'The billing mode: gated or ungated. Read-only.' })
   billingMode(@Ctx() context: Context, @Root() account: AccountWithDomains): Promise<string> {
     return billingMode(context, account)
   }
 
-  /** Part of the account: a caller who can read the account can read its domains without another scope. */
+  /** The domains are a part of the account, so a caller who can read the account needs no other scope to read them. */
   @FieldResolver(() => [Domain])
   @Authenticated()
   async domains(@Ctx() context: Context, @Root() account: AccountWithDomains): Promise<DomainRow[]> {

@@ -39,9 +39,11 @@ const updateRules = z.strictObject({
   metadata: fieldSchemas.metadata.optional(),
 })
 
-/** An account with its domains and its active payment method, which the account queries read in one statement. */
+/** An account with relations that are read in the same statement (`accountQuery`). */
 export interface AccountWithDomains extends Account {
+  /** Undefined if the domains have not been read. */
   domains?: Domain[]
+  /** One active payment method, or none; undefined if the payment methods have not been read. */
   paymentMethods?: { id: string }[]
 }
 
@@ -54,8 +56,10 @@ const accountQuery = {
 } as const
 
 /**
- * Lists the accounts that the caller can access: all for an operator, those that a user of the console issuer owns or
- * administers, otherwise the caller's own account. Newest first; with `search` by name prefix, in the order of names.
+ * Lists the accounts that the caller can access: all accounts for an operator, the accounts that a user of the console
+ * issuer owns or administers, and for other callers their own account. The newest accounts come first. With `search`,
+ * lists accounts whose name begins with the text or whose id is the text, in the order of their names.
+ * @throws invalid_request
  */
 export async function listAccounts(
   context: Context,
@@ -92,8 +96,8 @@ export async function getAccount(context: Context, { accountId }: InAccount): Pr
 }
 
 /**
- * Returns `gated` if there is an active payment method, unless an operator has set an override
- * (docs/contract.md#accounts).
+ * Returns the billing mode of an account: the override that an operator has set; without one, `gated` if the account
+ * has an active payment method, otherwise `ungated` (docs/contract.md#accounts).
  */
 export async function billingMode(context: Context, account: AccountWithDomains): Promise<string> {
   const { billingModeOverride: override, paymentMethods } = account
@@ -106,12 +110,13 @@ export async function billingMode(context: Context, account: AccountWithDomains)
 
 export interface CreatedAccount {
   account: Account
+  /** The first API key and its secret, which is not stored in plain text. */
   apiKey: { id: string; secretPlain: string }
 }
 
 /**
- * Creates an account and its first API key, which has full access to it
- * (docs/contract.md#account-creation-and-administrators). The caller must be an operator.
+ * Creates an account, its administrator organization, and its first API key, which has full access to the account
+ * (docs/contract.md#account-creation-and-administrators). The API allows only operators to call it.
  * @throws invalid_request
  */
 export async function createAccount(context: Context, input: unknown): Promise<CreatedAccount> {
@@ -140,9 +145,10 @@ export async function createAccount(context: Context, input: unknown): Promise<C
 
 /**
  * Updates an account. `domains` replaces the set of domains, and `metadata` is replaced as a whole. The owner has full
- * authority on the account, so a change of owner needs full authority; domains need their own scopes
- * (docs/contract.md#authority-for-changes).
- * @throws invalid_request, insufficient_scope, not_found, precondition_failed, conflict
+ * authority on the account, so a change of the owner requires full authority and a recent sign-in. A change of the
+ * domains requires the scopes for domains (docs/contract.md#authority-for-changes).
+ * @throws invalid_request, insufficient_scope, insufficient_user_authentication, not_found, precondition_failed,
+ *   conflict for a host that another account has verified
  */
 export async function updateAccount(
   context: Context,
@@ -184,7 +190,10 @@ export async function updateAccount(
   })
 }
 
-/** The owner of an account must be an active user of the console issuer. @throws invalid_request */
+/**
+ * Requires that the owner of an account is an active user of the console issuer.
+ * @throws invalid_request naming `ownerUserId`
+ */
 async function requireConsoleUser(context: Context, userId: string): Promise<void> {
   const issuerPath = await findConsoleIssuer(context)
   // FOR SHARE, so that the user is not suspended or deleted concurrently.
@@ -194,7 +203,7 @@ async function requireConsoleUser(context: Context, userId: string): Promise<voi
   }
 }
 
-/** Lists the domains of several accounts in one query, for DataLoader. */
+/** Loads the domains of several accounts in one query, for DataLoader. */
 export async function listDomainsOf(context: Context, accountIds: readonly string[]): Promise<Domain[][]> {
   const rows = await context.db.domain.findMany({
     where: { accountId: { in: [...accountIds] } },

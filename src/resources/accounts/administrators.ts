@@ -1,7 +1,7 @@
 /**
- * Administrators of accounts (docs/contract.md#account-creation-and-administrators): the owner, who has all scopes, and
- * the members of the administrator organization, who have the scopes of their membership. Administrator organizations
- * belong to the console issuer, and the ordinary member operations manage them.
+ * Administrators of accounts (docs/contract.md#account-creation-and-administrators): the owner of an account, who has
+ * all scopes, and the members of its administrator organization, who have the scopes of their membership. Administrator
+ * organizations belong to the console issuer, and their members are managed with the operations for all organizations.
  */
 import { limits } from '../../kernel/limits.js'
 import { ALL_SCOPES } from '../../kernel/scopes.js'
@@ -15,7 +15,11 @@ import { activeMembershipSql } from '../organizations/membership.js'
 import { insertOrganization } from '../organizations/organizations.js'
 import type { InIssuer } from '../resource-path.js'
 
-/** SQL expression for the scopes of a user of the console issuer on an account `a`; NULL without any authority. */
+/**
+ * Returns the SQL expression for the scopes of a user of the console issuer on the account `a`. It is NULL if the user
+ * is neither the owner nor an administrator of the account.
+ * @param user SQL expression for the id of the user
+ */
 export const authoritySql = (
   user: string,
 ): string => `CASE WHEN a.owner_user_id = ${user} THEN '{${ALL_SCOPES}}'::text[] ELSE (
@@ -31,13 +35,18 @@ interface AuthorityRow {
   scopes: string[] | null
 }
 
-/** Scopes of a user by account id, and on the system account, which makes the user an operator of other accounts. */
+/** The scopes of a user of the console issuer. */
 export interface Authorities {
+  /** The scopes on each account, by account id. Accounts on which the user has none are missing. */
   byAccount: ReadonlyMap<string, readonly string[]>
+  /** The scopes on the system account, which can make the user an operator. */
   system: readonly string[]
 }
 
-/** Returns the authority of a user of the console issuer on these accounts, not yet limited by the scope of a token. */
+/**
+ * Returns the scopes of a user of the console issuer on these accounts and on the system account. The caller limits
+ * them to the `scope` of the user's token.
+ */
 export async function authoritiesOf(
   context: Context,
   userId: string,
@@ -77,7 +86,7 @@ export interface AdministratorOrganization {
 const adminOrgText = `
   SELECT admin_org_id AS "orgId", owner_user_id AS "ownerUserId" FROM accounts WHERE admin_org_id = ANY($1)`
 
-/** Loads the administrator organizations among these ids, null for other ids. For DataLoader. */
+/** Loads the administrator organizations with these ids; null for ids of other organizations. For DataLoader. */
 async function loadAdministratorOrganizations(
   context: Context,
   orgIds: readonly string[],
@@ -88,7 +97,7 @@ async function loadAdministratorOrganizations(
   return orgIds.map((id) => rows.find((row) => row.orgId === id) ?? null)
 }
 
-/** Returns the administrator organization with this path, or null. Only the console issuer has any. */
+/** Returns the administrator organization with this path; null for any other organization. */
 export async function findAdministratorOrganization(
   context: Context,
   { accountId, issuerId, orgId }: { accountId: string; issuerId: string | undefined; orgId: string },
@@ -101,14 +110,15 @@ export async function findAdministratorOrganization(
 const consoleIssuerCache = new WeakMap<DatabaseHandle, { issuerPath: InIssuer; expiresAt: number }>()
 
 /**
- * Returns the path of the console issuer, where administrators sign in; undefined before the first start created it.
+ * Returns the path of the console issuer, at which administrators sign in; undefined before the first start has created
+ * the issuer.
  */
 export async function findConsoleIssuer(context: Context): Promise<InIssuer | undefined> {
   const cached = consoleIssuerCache.get(context.database)
   if (cached && cached.expiresAt > context.now()) return cached.issuerPath
   const value = await consolePath(context)
   const issuerPath = value && { accountId: value.account_id, issuerId: value.issuer_id }
-  // Do not cache an issuer of an open transaction, which may be rolled back.
+  // An issuer that was read in a transaction is not cached, because the transaction may be rolled back.
   if (issuerPath && context.db === context.database.prisma)
     consoleIssuerCache.set(context.database, {
       issuerPath,
@@ -118,8 +128,9 @@ export async function findConsoleIssuer(context: Context): Promise<InIssuer | un
 }
 
 /**
- * Creates the administrator organization of an account and links it. Call it in the transaction that creates the
- * account or locks an account without one.
+ * Creates the administrator organization of an account and stores its id in the account. Call it in the transaction
+ * that creates the account, or that locks an account without an administrator organization.
+ * @returns the updated account; the unchanged account before the first start has created the console issuer
  */
 export async function createAdministratorOrganization(context: Context, account: Account): Promise<Account> {
   const issuerPath = await findConsoleIssuer(context)
@@ -136,8 +147,8 @@ export async function createAdministratorOrganization(context: Context, account:
 }
 
 /**
- * Creates the missing administrator organizations of accounts from older versions. Runs at each start; row locks make
- * concurrent runs safe.
+ * Creates the administrator organizations of accounts from older versions that have none. Runs at each start. The rows
+ * of the accounts are locked, so that concurrent runs do not create two for one account.
  */
 export async function createMissingAdministratorOrganizations(context: Context): Promise<void> {
   if (!(await findConsoleIssuer(context))) return

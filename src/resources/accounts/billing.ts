@@ -1,4 +1,6 @@
-/** Billing mode of an account for operators (docs/contract.md#accounts). The public API cannot change it. */
+/**
+ * Billing of an account, for `gatehouse billing` (docs/contract.md#accounts). The API cannot change the billing mode.
+ */
 import type { Context } from '../../platform/context.js'
 import type { Account, Prisma, TopupAttempt } from '../../platform/postgres/database.js'
 import { changesBetween } from '../events/event-fields.js'
@@ -13,16 +15,18 @@ export type BillingMode = 'gated' | 'ungated'
 
 export interface Billing {
   account: Account
+  /** The effective billing mode. */
   mode: string
-  /** The mode that an operator has set. If null, an active payment method makes the account gated. */
+  /** The billing mode that an operator has set; null for none. */
   override: string | null
   hasActivePaymentMethod: boolean
+  /** The prepaid credit, in millionths of a US dollar. */
   balanceMicroUsd: number
-  /** Attempts that are neither credited nor refused. */
+  /** Top-up attempts that are neither credited nor refused. */
   openTopups: TopupAttempt[]
 }
 
-/** @throws not_found */
+/** Returns the billing of an account. @throws not_found */
 export async function billingOf(context: Context, path: InAccount): Promise<Billing> {
   const account = await getAccount(context, path)
   return {
@@ -36,7 +40,8 @@ export async function billingOf(context: Context, path: InAccount): Promise<Bill
 }
 
 /**
- * Sets the billing mode of an account and records an event. Null removes the override.
+ * Sets or removes the override of the billing mode of an account, and records an event.
+ * @param mode null removes the override
  * @throws not_found
  */
 export async function setBillingModeOverride(
@@ -45,7 +50,7 @@ export async function setBillingModeOverride(
   mode: BillingMode | null,
 ): Promise<void> {
   const where = { id: path.accountId }
-  // The API shows the effective mode, not the override, so the event records the mode.
+  // The API returns the effective billing mode and not the override, so the event contains the effective mode.
   const contractFields = async (now: Context, account: Account) => ({ billingMode: await billingMode(now, account) })
   await updateWithOptimisticLock<Account, Prisma.AccountUncheckedUpdateManyInput>(context, {
     resourceName: 'account',

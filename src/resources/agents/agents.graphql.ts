@@ -44,7 +44,7 @@ import { type AgentVerifierType, verifiersOfAgents } from './verifiers.js'
 export const AgentStatusEnum = enumOf(agentStatuses)
 registerEnumType(AgentStatusEnum, { name: 'AgentStatus' })
 
-@ObjectType({ description: 'A non-human identity in an issuer.' })
+@ObjectType({ description: 'An autonomous program with its own identity at an issuer.' })
 export class Agent {
   @Field(() => ID)
   id!: string
@@ -70,7 +70,7 @@ export class Agent {
   status!: AgentStatus
   @Field(() => String, { nullable: true })
   statusReason!: string | null
-  @Field(() => [AgentVerifierTypeEnum], { description: 'The types of its verifiers.' })
+  @Field(() => [AgentVerifierTypeEnum], { description: 'The types of the verifiers that the agent has.' })
   verifierTypes!: AgentVerifierType[]
   @Field(() => Timestamp)
   createdAt!: number
@@ -91,9 +91,9 @@ class AgentPath extends IssuerPath {
 class AgentFilter extends SearchablePageArgs {
   @Field(() => AgentStatusEnum, { nullable: true })
   status?: AgentStatus | null
-  @Field(() => String, { nullable: true, description: 'Exact match.' })
+  @Field(() => String, { nullable: true, description: 'Lists only agents with exactly this model.' })
   model?: string | null
-  @Field(() => String, { nullable: true, description: 'Exact match.' })
+  @Field(() => String, { nullable: true, description: 'Lists only agents with exactly this provider.' })
   provider?: string | null
   @Field(() => Boolean, { nullable: true })
   hasVerifiers?: boolean | null
@@ -137,7 +137,7 @@ class UpdateAgentInput {
   scopes?: string[] | null
   @Field(() => JSONObject, { nullable: true })
   metadata?: object | null
-  @Field(() => AgentStatusEnum, { nullable: true, description: 'The status blocked is final.' })
+  @Field(() => AgentStatusEnum, { nullable: true, description: 'A blocked agent cannot get another status.' })
   status?: AgentStatus | null
   @Field(() => String, { nullable: true, description: 'Required for the statuses suspended and blocked.' })
   statusReason?: string | null
@@ -145,7 +145,7 @@ class UpdateAgentInput {
 
 @Resolver(() => Agent)
 export class AgentResolver {
-  @Query(() => AgentPage, { description: 'Newest first.' })
+  @Query(() => AgentPage, { description: 'Lists the agents of an issuer, newest first.' })
   @Scope('issuers.agents', 'read')
   agents(
     @Ctx() context: Context,

@@ -58,7 +58,11 @@ export interface AgentFilter {
   search?: string | null
 }
 
-/** Lists the newest agents first. With `search`, lists agents by a prefix of the name, sorted by name. */
+/**
+ * Lists the agents of an issuer, newest first. With `search`, lists agents whose name begins with the text or whose id
+ * is the text, in the order of their names.
+ * @throws invalid_request, not_found for the issuer
+ */
 export async function listAgents(
   context: Context,
   path: InIssuer,
@@ -100,7 +104,7 @@ export async function getAgent(context: Context, path: AgentPath): Promise<Agent
   return agent
 }
 
-/** @throws invalid_request, insufficient_scope, not_found */
+/** Creates an agent. @throws invalid_request, insufficient_scope, not_found for the issuer */
 export async function createAgent(context: Context, path: InIssuer, input: unknown): Promise<Agent> {
   const values = checkInput(createRules, input)
   requireGrantableScopes(context, values.scopes ?? [])
@@ -129,8 +133,9 @@ export async function createAgent(context: Context, path: InIssuer, input: unkno
 }
 
 /**
- * Updates an agent; metadata is replaced. Suspending or blocking needs a reason. Making the agent active again clears
- * the reason and requires the scopes of the agent (docs/contract.md#authority-for-changes).
+ * Updates an agent; metadata is replaced. Suspending or blocking the agent requires a `statusReason`. Making the agent
+ * active again requires the scopes of the agent (docs/contract.md#authority-for-changes) and clears the `statusReason`,
+ * unless a new one is given.
  * @throws invalid_request, insufficient_scope, not_found, precondition_failed
  */
 export async function updateAgent(
@@ -160,7 +165,10 @@ export async function updateAgent(
   })
 }
 
-/** Returns the column values for a status change. @throws invalid_request for a transition that is not allowed */
+/**
+ * Returns the status columns of a change.
+ * @throws invalid_request for a transition that is not allowed, or a missing reason
+ */
 function statusColumns(agent: Agent, status: AgentStatus | undefined, reason: string | null | undefined) {
   const before = agent.status as AgentStatus
   const next = status ?? before
@@ -171,7 +179,7 @@ function statusColumns(agent: Agent, status: AgentStatus | undefined, reason: st
   return { status: next, statusReason: requireStatusReason(next, reason ?? null) }
 }
 
-/** @throws invalid_request if a status other than active has no reason */
+/** Returns the reason. @throws invalid_request if a status other than active has no reason */
 function requireStatusReason(status: AgentStatus, reason: string | null): string | null {
   if (status !== 'active' && (reason === null || reason.trim() === '')) {
     throw invalidField('statusReason', 'required', `is required for the status ${status}.`)
@@ -210,7 +218,7 @@ export const agentEventSubject = ({ accountId, issuerId, id }: Pick<Agent, 'acco
   target: { type: 'agent', id },
 })
 
-/** Returns the first page of agents of several issuers in one query. */
+/** Loads the newest agents of several issuers in one query. */
 export async function agentsOf(context: Context, issuerIds: readonly string[], limit: number): Promise<Page<Agent>[]> {
   const rows = await context.db.issuer.findMany({
     relationLoadStrategy: 'join',

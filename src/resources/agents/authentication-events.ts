@@ -6,7 +6,10 @@ import { type AgentPath, agentEventSubject } from './agents.js'
 
 export type AuthenticationMethod = 'secret' | 'wallet'
 
-/** Records the event and the last use of the verifier. Call it in the transaction that issues the token. */
+/**
+ * Records `agent.authentication.succeeded` and the last use of the verifier. Call it in the transaction that issues the
+ * token.
+ */
 export async function recordAgentAuthenticated(
   context: Context,
   { accountId, issuerId, agentId }: AgentPath,
@@ -24,8 +27,8 @@ export async function recordAgentAuthenticated(
 }
 
 /**
- * Records a failed authentication of an existing agent. The rate limit of the token endpoint limits the number of
- * events.
+ * Records `agent.authentication.failed`. Does nothing if the agent does not exist. The number of events per agent is
+ * limited like the requests of a client to the token endpoint (rate limit `token_client`).
  */
 export async function recordAgentAuthenticationFailed(
   context: Context,

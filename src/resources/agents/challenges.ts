@@ -1,7 +1,7 @@
 /**
  * Wallet authentication of agents (docs/contract.md#wallet-authentication-of-agents). A challenge is issued to any
- * caller, also for an agent that does not exist. It can be used once, within five minutes, for the agent, network and
- * address that it was requested for.
+ * caller, also for an agent that does not exist. A challenge can be used once, within five minutes, for the agent,
+ * network and address for which it was issued.
  */
 import { randomBytes } from 'node:crypto'
 import { invalidField } from '../../kernel/errors.js'
@@ -13,28 +13,29 @@ import { formatSignInMessage, parseSignInMessage, type SignInMessage } from './s
 import { normalizeWalletAddress } from './wallet-addresses.js'
 import { signatureSchemes } from './wallet-signatures.js'
 
-/** An issuer with its issuer identifier. */
 export interface IssuerWithUrl {
   issuerId: string
+  /** The issuer identifier. */
   url: string
 }
 
+/** A wallet of an agent. */
 export interface Wallet {
   agentId: string
-  /** CAIP-2. */
+  /** The network of the wallet: a CAIP-2 chain ID. */
   network: string
   address: string
 }
 
 export interface Challenge {
   nonce: string
-  /** The text to sign. */
+  /** The text that the wallet must sign. */
   message: string
-  /** Unix milliseconds. */
+  /** When the challenge expires (Unix milliseconds). */
   expiresAt: number
 }
 
-/** The fields that a message of this issuer must have. */
+/** Returns the fields of a message that depend on the issuer and the agent. @param url the issuer identifier */
 const expectedFields = (url: string, agentId: string) => ({
   domain: new URL(url).host,
   uri: `${url}/token`,
@@ -46,8 +47,8 @@ const insertText = `
   VALUES ($1, $2, $3, $4, $5, $6)`
 
 /**
- * Issues a challenge. Does not look up the agent, so the response does not show whether it exists.
- * @throws invalid_request for a network without supported signatures, or an invalid address of the network
+ * Issues a challenge. Does not look up the agent, so the response does not show whether the agent exists.
+ * @throws invalid_request for a network whose signatures are not supported, or an invalid address of the network
  */
 export async function issueChallenge(
   context: Context,
@@ -83,14 +84,16 @@ export async function issueChallenge(
   return { nonce, message: formatSignInMessage(message, `Sign in as the agent ${agentId}.`), expiresAt }
 }
 
-/** The signed message, with the signature in the format of the wallet. */
+/** A signed challenge. */
 export interface SignedMessage {
   message: string
+  /** The signature in the format of the wallet. */
   signature: string
+  /** The type of the signature, such as `eip191` (`SignatureScheme.types`). */
   type: string
 }
 
-// One statement checks and consumes the nonce (docs/contract.md#single-use-values).
+// One statement checks and consumes the nonce, so that it can be used only once (docs/contract.md#single-use-values).
 const redeemText = `
   UPDATE agent_challenges c SET consumed_at = $6
   FROM agents a JOIN agent_verifiers v ON v.agent_id = a.id AND v.type = 'wallet'
@@ -121,7 +124,7 @@ export async function redeemChallenge(
   if (parsed.domain !== expected.domain || parsed.uri !== expected.uri || parsed.resource !== expected.resource)
     return null
   const now = context.now()
-  // With both limits and at most five minutes between them, the message is at most five minutes old.
+  // The message must be valid now, and for at most five minutes in total, so it was issued at most five minutes ago.
   if (parsed.issuedAt > now || parsed.expiresAt <= now) return null
   if (parsed.expiresAt - parsed.issuedAt > limits.agentChallengeLifetime) return null
   const network = `${namespace}:${parsed.chainId}`
@@ -132,7 +135,7 @@ export async function redeemChallenge(
     return null
   }
 
-  // 3. Verify the signature before consuming the nonce, so that an invalid signature consumes nothing.
+  // 3. Verify the signature before consuming the nonce, so that an invalid signature does not consume the nonce.
   if (!scheme.verify(parsed.address, message, signature)) return null
 
   // 4. Consume the nonce.
@@ -141,7 +144,7 @@ export async function redeemChallenge(
   return row?.id ?? null
 }
 
-/** Deletes expired challenges. A periodic job. */
+/** Deletes expired challenges. Periodic job. */
 export async function purgeChallenges(context: Context): Promise<void> {
   await deleteInBatches(context, 'agent_challenges', 'expires_at < $1::bigint', context.now())
 }

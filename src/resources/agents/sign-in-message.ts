@@ -1,16 +1,16 @@
 /**
- * The message that a wallet signs for an agent (CAIP-122, in the form of EIP-4361). Parsed strictly, so that the parsed
- * fields cannot differ from the text that the wallet displays.
+ * The message that a wallet signs for an agent (CAIP-122, in the form of EIP-4361). Messages are parsed strictly, so
+ * that the parsed fields cannot differ from the text that the wallet displays.
  */
 
-/** Times in Unix milliseconds. */
+/** The fields of a message. Times in Unix milliseconds. */
 export interface SignInMessage {
   domain: string
-  /** The name of the chain in the message: Ethereum, Solana. */
+  /** The name of the chain: Ethereum or Solana. */
   chain: string
   address: string
   uri: string
-  /** The reference of the CAIP-2 chain id. */
+  /** The reference of the CAIP-2 chain ID, which is the part after the colon. */
   chainId: string
   nonce: string
   issuedAt: number
@@ -18,7 +18,7 @@ export interface SignInMessage {
   resource: string
 }
 
-/** Returns the text to sign. */
+/** Returns the text that the wallet must sign. @param statement a sentence for people, in printable ASCII */
 export function formatSignInMessage(message: SignInMessage, statement: string): string {
   const { domain, chain, address, uri, chainId, nonce, issuedAt, expiresAt, resource } = message
   return [
@@ -55,11 +55,10 @@ const messagePattern = new RegExp(
   ].join('\\n'),
 )
 
-/** RFC 3339. */
 const rfc3339Pattern = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/
 const parseTimestamp = (text: string): number => (rfc3339Pattern.test(text) ? Date.parse(text) : Number.NaN)
 
-/** Parses a message; undefined if it does not have exactly the expected form. */
+/** Parses a message. Returns undefined for a text that is not exactly in the form of `formatSignInMessage`. */
 export function parseSignInMessage(text: string): SignInMessage | undefined {
   const found = messagePattern.exec(text)?.groups as Record<keyof SignInMessage, string> | undefined
   if (!found) return undefined

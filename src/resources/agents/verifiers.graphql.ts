@@ -48,13 +48,13 @@ export class AgentVerifier {
   type!: AgentVerifierType
   @Field(() => String, { nullable: true })
   name!: string | null
-  @Field(() => String, { nullable: true, description: 'The address of a wallet.' })
+  @Field(() => String, { nullable: true, description: 'The address of a wallet; null for a secret.' })
   address!: string | null
-  @Field(() => String, { nullable: true, description: 'The CAIP-2 chain id of a wallet.' })
+  @Field(() => String, { nullable: true, description: 'The CAIP-2 chain ID of a wallet; null for a secret.' })
   network!: string | null
-  @Field(() => String, { nullable: true, description: 'The secret. Shown once, in the response that creates it.' })
+  @Field(() => String, { nullable: true, description: 'The secret. Only the response to its creation contains it.' })
   secret?: string | null
-  @Field(() => Timestamp, { nullable: true, description: 'When the agent last authenticated with it.' })
+  @Field(() => Timestamp, { nullable: true, description: 'When the agent last authenticated with this verifier.' })
   lastUsedAt!: number | null
   @Field(() => Timestamp)
   createdAt!: number
@@ -85,7 +85,7 @@ class CreateAgentVerifierInput {
   name?: string | null
   @Field(() => String, { nullable: true, description: 'Required for a wallet.' })
   address?: string | null
-  @Field(() => String, { nullable: true, description: 'A CAIP-2 chain id. Required for a wallet.' })
+  @Field(() => String, { nullable: true, description: 'A CAIP-2 chain ID. Required for a wallet.' })
   network?: string | null
 }
 
@@ -105,7 +105,7 @@ export class AgentVerifierResolver {
 
   @Mutation(() => AgentVerifier, {
     description:
-      'Creates a verifier. A secret is shown once. A repeated request for a secret with the same Idempotency-Key runs again.',
+      'Creates a verifier. Only this response contains the secret. A repeated request for a secret creates another secret, even with the same idempotency key.',
   })
   @Scope('issuers.agents.verifiers', 'write')
   @RecentSignIn()

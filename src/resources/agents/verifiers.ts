@@ -1,4 +1,7 @@
-/** Verifiers of agents: wallets and secrets (docs/contract.md#agents). A secret is shown once and stored as SHA-256. */
+/**
+ * Verifiers of agents: wallets and secrets (docs/contract.md#agents). A secret is returned only when it is created, and
+ * its SHA-256 is stored.
+ */
 import { z } from 'zod'
 import { badRequest, invalidField, notFound } from '../../kernel/errors.js'
 import { newId } from '../../kernel/ids.js'
@@ -42,7 +45,10 @@ const createRules = z.discriminatedUnion(
   `must be one of ${agentVerifierTypes.join(', ')}.`,
 )
 
-/** Lists the newest verifiers first. The GraphQL type has no field for hashes. */
+/**
+ * Lists the verifiers of an agent, newest first. The rows contain hashes, for which the API has no field.
+ * @throws invalid_request, not_found for the agent
+ */
 export async function listAgentVerifiers(
   context: Context,
   path: AgentPath,
@@ -66,15 +72,15 @@ export async function listAgentVerifiers(
 
 export interface AgentVerifierWithSecret {
   verifier: AgentVerifier
-  /** Shown once; null for a wallet. */
+  /** The secret in plain text, which later responses do not contain; null for a wallet. */
   secret: string | null
 }
 
 /**
  * Creates a verifier of an agent.
- * @throws invalid_request for the 21st verifier, a wallet that the agent already has, or an agent that is not active;
- *   insufficient_scope if the agent has scopes that the caller lacks, because the caller could act as the agent;
- *   not_found
+ * @throws invalid_request for a wallet that the agent already has, for an agent that is not active, or if the agent has
+ *   `limits.maxVerifiersPerAgent` verifiers; insufficient_scope if the agent has scopes that the caller lacks, because
+ *   the caller could act as the agent; not_found
  */
 export async function createAgentVerifier(
   context: Context,
@@ -126,7 +132,7 @@ export async function deleteAgentVerifier(context: Context, path: AgentVerifierP
 }
 
 /**
- * Locks the agent, so that its status and its number of verifiers cannot change in parallel
+ * Locks the row of the agent, so that concurrent requests cannot change its status or the number of its verifiers
  * (docs/contract.md#limits-under-parallel-requests).
  * @throws not_found, invalid_request if the agent is not active
  */
@@ -143,7 +149,7 @@ async function lockActiveAgent(context: Context, path: AgentPath): Promise<Agent
   return agent
 }
 
-/** Updates the verifier types in the agent's row, which is then a new version. */
+/** Updates the verifier types in the row of the agent. If they change, the agent gets a new version (ETag). */
 async function updateVerifierTypes(context: Context, agent: Agent): Promise<void> {
   const rows = await context.db.agentVerifier.findMany({
     where: { agentId: agent.id },
@@ -172,7 +178,7 @@ const recordAgentVerifierEvent = (
     data: { type: verifier.type },
   })
 
-/** Returns the first page of verifiers of several agents in one query. */
+/** Loads the newest verifiers of several agents in one query. */
 export async function verifiersOfAgents(
   context: Context,
   agentIds: readonly string[],

@@ -1,6 +1,6 @@
 /**
- * Wallet addresses (docs/contract.md#agents): the network is a CAIP-2 chain id; the network determines the address
- * format.
+ * Wallet addresses (docs/contract.md#agents). The network of a wallet is a CAIP-2 chain ID, whose namespace determines
+ * the format of the address.
  */
 import { invalidField } from '../../kernel/errors.js'
 
@@ -14,7 +14,7 @@ interface AddressFormat {
 }
 
 const addressFormats: Record<string, AddressFormat> = {
-  // EIP-55 encodes a checksum in the case of the letters, so two spellings can be the same address.
+  // EIP-55 encodes a checksum in the case of the letters, so addresses that differ only in case are the same address.
   eip155: {
     isValid: (address) => /^0x[0-9a-fA-F]{40}$/.test(address),
     message: 'must be 0x and 40 hexadecimal digits on an eip155 network.',
@@ -26,7 +26,7 @@ const addressFormats: Record<string, AddressFormat> = {
   },
 }
 
-/** CAIP-10: the characters that an address may have on any network. */
+/** For the other namespaces: the characters that an address may have on any network (CAIP-10). */
 const genericFormat: AddressFormat = {
   isValid: (address) => /^[-.%a-zA-Z0-9]{1,128}$/.test(address),
   message: 'must have 1 to 128 letters, digits, dots, hyphens or percent signs.',
@@ -34,7 +34,8 @@ const genericFormat: AddressFormat = {
 
 /**
  * Checks the network and address of a wallet.
- * @returns the normalized address, for comparison
+ * @param network a CAIP-2 chain ID
+ * @returns the normalized address, by which addresses are compared
  * @throws invalid_request for a network that is not CAIP-2, or an invalid address of the network
  */
 export function normalizeWalletAddress(network: string, address: string): string {
@@ -49,7 +50,10 @@ export function normalizeWalletAddress(network: string, address: string): string
 
 const base58Alphabet = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz'
 
-/** Decodes base58. Returns undefined unless the result has exactly `length` bytes. Leading 1s are zero bytes. */
+/**
+ * Decodes base58, in which each leading `1` is a zero byte. Returns undefined if the text is not base58 or the result
+ * does not have exactly `length` bytes.
+ */
 export function decodeBase58(text: string, length: number): Uint8Array | undefined {
   if (text.length < length || text.length > 2 * length) return undefined
   let value = 0n

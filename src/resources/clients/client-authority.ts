@@ -1,5 +1,6 @@
 /**
- * Authority that a caller needs to change client settings: at least the scopes that the settings give to the client.
+ * The authority that a caller needs to change the settings of a client: at least the platform scopes that the settings
+ * give to the client.
  */
 import { canonicalJson } from '../../kernel/canonical-json.js'
 import { insufficientScope } from '../../kernel/errors.js'
@@ -14,7 +15,7 @@ interface ClientTraits {
   confidential: boolean
 }
 
-/** Returns the settings that determine how a client gets tokens, where they are sent and what they are valid for. */
+/** Returns the settings that determine how a client gets tokens, where it receives them, and for whom they are valid. */
 function tokenUseSettings(confidential: boolean, settings: ClientSettings): readonly (readonly string[])[] {
   const client = { confidential, settings }
   const { redirect_uris = [], allowed_resources = [], allowed_audiences = [] } = settings.openid ?? {}
@@ -22,10 +23,12 @@ function tokenUseSettings(confidential: boolean, settings: ClientSettings): read
 }
 
 /**
- * A caller must have every platform scope that it gives to a client or its token exchange policy
- * (docs/contract.md#no-granting-beyond-the-callers-authority). Existing scopes are checked again if the client gets
- * tokens in a new way, at a new redirect URI or for a new resource, because that gives them to other parties. A client
- * of the console issuer needs full authority, because its tokens are valid for the accounts of the users who sign in.
+ * Requires that the caller has every platform scope that a change adds to a client or to its token exchange policy
+ * (docs/contract.md#no-granting-beyond-the-callers-authority). If the change adds an application type, grant type,
+ * redirect URI, resource or audience, all platform scopes of the client are checked, because new parties can get tokens
+ * with them. Adding platform scopes to a client of the console issuer requires full authority, because tokens of the
+ * client are valid for the accounts of the users who sign in.
+ * @param before the settings before the change; undefined to check all platform scopes
  * @throws insufficient_scope
  */
 export async function requireGrantableClientScopes(
@@ -51,8 +54,9 @@ export async function requireGrantableClientScopes(
 }
 
 /**
- * A change of the token exchange policy needs `issuers.clients:manage` on the whole account
- * (docs/contract.md#token-exchange rule 3), which a caller restricted to issuers or organizations does not have.
+ * Requires `issuers.clients:manage` on the whole account if the token exchange policy changes
+ * (docs/contract.md#token-exchange rule 3). A caller who is restricted to issuers or organizations does not have it.
+ * @param before the settings before the change; undefined for a new client
  * @throws insufficient_scope
  */
 export function requireTokenExchangeAuthority(

@@ -48,7 +48,7 @@ import {
 export const ClientStatusEnum = enumOf(clientStatuses)
 registerEnumType(ClientStatusEnum, { name: 'ClientStatus' })
 export const ClientTypeEnum = enumOf(clientTypes)
-registerEnumType(ClientTypeEnum, { name: 'ClientType', description: 'Informational; it has no effect.' })
+registerEnumType(ClientTypeEnum, { name: 'ClientType', description: 'A label of a client, which has no effect.' })
 
 @ObjectType({ description: 'An OAuth 2.0 / OpenID Connect application of an issuer.' })
 export class Client {
@@ -76,7 +76,7 @@ export class Client {
   metadata!: object
   @Field(() => String, {
     nullable: true,
-    description: 'The client secret. Only the response that creates it contains it.',
+    description: 'The client secret. Only the response to the creation or rotation of the secret contains it.',
   })
   secret?: string | null
   @Field(() => Timestamp)
@@ -98,7 +98,7 @@ class ClientPath extends IssuerPath {
 class ClientFilter extends SearchablePageArgs {
   @Field(() => ClientStatusEnum, {
     nullable: true,
-    description: 'Deleted clients are listed only with status deleted.',
+    description: 'Lists only clients with this status. Without it, all clients except deleted ones are listed.',
   })
   status?: ClientStatus | null
   @Field(() => String, {
@@ -124,7 +124,8 @@ class CreateClientInput {
   logoUrl?: string | null
   @Field(() => String, {
     nullable: true,
-    description: 'The secret, 32 to 256 characters. By default, one is generated.',
+    description:
+      'The secret of a confidential client: 32 to 256 printable ASCII characters without spaces. By default, a secret is generated.',
   })
   secret?: string | null
   @Field(() => JSONObject, { nullable: true })
@@ -169,7 +170,7 @@ export class ClientResolver {
 
   @Mutation(() => Client, {
     description:
-      'Registers a client. The response contains the secret of a confidential client once; a repeated idempotency key is not replayed.',
+      'Registers a client. Only this response contains the secret of a confidential client. A repeated request for a confidential client registers another one, even with the same idempotency key.',
   })
   @Scope('issuers.clients', 'write')
   async createClient(
@@ -207,7 +208,7 @@ export class ClientResolver {
 
   @Mutation(() => Client, {
     description:
-      'Rotates the secret. The response contains the new secret once; the old one stays valid for 15 minutes. A repeated idempotency key is not replayed.',
+      'Rotates the secret. Only this response contains the new secret; the old secret stays valid for 15 minutes. A repeated request rotates the secret again, even with the same idempotency key.',
   })
   @Scope('issuers.clients', 'write')
   @RecentSignIn()

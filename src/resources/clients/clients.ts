@@ -57,8 +57,11 @@ const updateRules = z.strictObject({
 })
 
 /**
- * Lists clients, newest first; with `search` by name prefix, in the order of names. Deleted clients are listed only
- * with `status: deleted`. `name` matches a substring, ignoring case, and can scan all clients of the issuer.
+ * Lists the clients of an issuer, newest first. With `search`, lists clients whose name begins with the text or whose
+ * id is the text, in the order of their names.
+ * @param filter `status`: deleted clients are listed only with the status `deleted`. `name`: a substring of the name in
+ *   upper or lower case, for which all clients of the issuer may be read.
+ * @throws invalid_request, not_found for the issuer
  */
 export async function listClients(
   context: Context,
@@ -107,12 +110,12 @@ export async function getClient(context: Context, path: ClientPath): Promise<Cli
 
 export interface ClientWithSecret {
   client: Client
-  /** The plain-text secret, returned once; null for a public client. */
+  /** The secret in plain text, which later responses do not contain; null for a public client. */
   secret: string | null
 }
 
 /**
- * Registers a client. A confidential client gets the given or a generated secret, which only this response contains.
+ * Registers a client. A confidential client gets the secret in the input or a generated one.
  * @throws invalid_request, insufficient_scope, not_found
  */
 export async function createClient(context: Context, path: InIssuer, input: unknown): Promise<ClientWithSecret> {
@@ -151,7 +154,9 @@ export async function createClient(context: Context, path: InIssuer, input: unkn
 /**
  * Updates a client. `settings` is a JSON Merge Patch (RFC 7396), and the merged settings are validated. Enabling a
  * disabled client validates its stored redirect URIs again (docs/contract.md#redirect-uri-registration,
- * #redirect-uri-rules-of-an-issuer) and needs its scopes (docs/contract.md#authority-for-changes).
+ * docs/contract.md#redirect-uri-rules-of-an-issuer) and requires its scopes (docs/contract.md#authority-for-changes).
+ * @throws invalid_request, insufficient_scope, not_found, precondition_failed, conflict for disabling the client of the
+ *   console
  */
 export async function updateClient(
   context: Context,
@@ -182,8 +187,8 @@ export async function updateClient(
 
 /**
  * Deletes a client softly: new requests fail, and issued tokens stay valid until they expire
- * (docs/contract.md#states-and-transitions). Tokens of a disabled client become valid again, so deleting it needs its
- * scopes, as enabling it does.
+ * (docs/contract.md#states-and-transitions). The issued tokens of a disabled client are invalid and become valid again
+ * when the client is deleted, so deleting a disabled client requires its scopes, as enabling it does.
  * @throws conflict for the client of the console, insufficient_scope, not_found, precondition_failed
  */
 export async function deleteClient(context: Context, path: ClientPath, ifMatch?: string | null): Promise<void> {
@@ -205,7 +210,7 @@ export async function deleteClientsOf(context: Context, { issuerId }: InIssuer):
 }
 
 /**
- * Rotates the secret of a client. The old secret stays valid for 15 minutes.
+ * Rotates the secret of a client. The old secret stays valid for `limits.secretRotationOverlap`.
  * @throws invalid_request for a public client; insufficient_scope if the client has scopes that the caller lacks,
  *   because the caller could act as the client; not_found
  */
@@ -258,9 +263,11 @@ const clientEventSubject = ({ accountId, issuerId, id }: Client) => ({
 })
 
 /**
- * Organizations that a change adds to the settings must belong to the same issuer
- * (docs/contract.md#identifiers-in-bodies). Existing entries are not checked, because the organization may have been
- * deleted since.
+ * Requires that organizations which a change adds to the settings belong to the issuer of the client
+ * (docs/contract.md#identifiers-in-bodies). Existing entries are not checked, because their organizations may have been
+ * deleted since they were added.
+ * @param before the settings before the change; undefined for a new client
+ * @throws invalid_request
  */
 async function checkOrganizations(
   context: Context,

@@ -1,5 +1,5 @@
 /**
- * Events for refused token and authorization requests, limited per client and reason
+ * Events about refused token and authorization requests, at most one per minute for each client and reason
  * (docs/contract.md#refused-requests).
  */
 import { MINUTE } from '../../kernel/time.js'
@@ -8,6 +8,7 @@ import { sha256 } from '../../platform/crypto/secrets.js'
 import { transaction } from '../../platform/postgres/transaction.js'
 import { recordEvent } from '../events/record-event.js'
 
+/** A refused request. */
 export interface Denial {
   readonly type: 'token.denied' | 'authorization.denied'
   readonly accountId: string
@@ -19,13 +20,16 @@ export interface Denial {
   readonly data: Record<string, string | null>
 }
 
-/** Claims one event per key and minute across all processes. Independent of RATE_LIMITS. */
+/**
+ * Returns a row if no process has recorded an event with this key in the last minute. RATE_LIMITS does not change this
+ * limit.
+ */
 const claimMinuteText = `
   INSERT INTO rate_limits AS last (key, tokens, batch_size, updated_at) VALUES ($1, 0, 1, $2::bigint)
   ON CONFLICT (key) DO UPDATE SET updated_at = $2::bigint WHERE last.updated_at <= $2::bigint - ${MINUTE}
   RETURNING true AS first`
 
-/** Records the event, unless any process recorded one with the same subject and reason in the last minute. */
+/** Records the event, unless an event with the same subject and reason was recorded in the last minute. */
 export async function recordDenial(context: Context, denial: Denial): Promise<void> {
   const { type, accountId, issuerId, client, subject, reason, data } = denial
   await transaction(context, async (tx) => {

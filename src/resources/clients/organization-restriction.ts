@@ -1,13 +1,13 @@
 /**
- * Restricts the organizations of a user that a client may see (docs/contract.md#organization-restrictions-of-clients):
- * `settings.restrictions.organizations` of a registered client, `organization_policy` of the issuer for clients with a
- * metadata document. Every token issue and every page that shows organizations for a client must check
+ * Restricts which organizations of a user a client may see (docs/contract.md#organization-restrictions-of-clients). The
+ * restriction is `settings.restrictions.organizations` of a registered client, or `organization_policy` of the issuer
+ * for a client with a metadata document. Code that issues tokens or shows organizations for a client must check
  * `mayDiscloseOrganization`.
  */
 import type { ClientSettings } from './settings.js'
 
 export interface OrganizationRestriction {
-  /** The allowed organizations; null allows all. */
+  /** Ids of the allowed organizations; null allows all. */
   readonly organizationIds: readonly string[] | null
   /** Whether the client may see only the organization that was selected in the authorization request or at sign-in. */
   readonly selectedOnly: boolean
@@ -29,8 +29,9 @@ export function metadataDocumentRestriction(policy: 'all' | 'selected' | 'none' 
 }
 
 /**
- * Returns whether tokens of this client may contain an organization.
- * @param selectedId the organization that the sign-in selected, if any; then the token may contain no other
+ * Returns whether tokens of a client may contain an organization.
+ * @param selectedId the organization that was selected in the authorization request or at sign-in, which is then the
+ *   only one that tokens may contain; null if none was selected
  */
 export function mayDiscloseOrganization(
   { organizationIds, selectedOnly }: OrganizationRestriction,

@@ -1,7 +1,7 @@
 /**
- * Redirect URI rules of an issuer, `settings.security.redirect_uri_rules`
- * (docs/contract.md#redirect-uri-rules-of-an-issuer). They restrict the URIs that
- * docs/contract.md#redirect-uri-registration allows and never allow others.
+ * Redirect URI rules of an issuer: the setting `security.redirect_uri_rules`
+ * (docs/contract.md#redirect-uri-rules-of-an-issuer). The rules only restrict the URIs that
+ * docs/contract.md#redirect-uri-registration allows; they cannot allow other URIs.
  */
 import { z } from 'zod'
 import { type ErrorDetail, invalidFields } from '../../kernel/errors.js'
@@ -12,18 +12,21 @@ import { isLoopback } from '../../kernel/uri.js'
 import type { Issuer } from '../../platform/postgres/database.js'
 import type { ClientSettings } from './settings.js'
 
-/** Returns a host as URLs contain it, in lower case with A-labels, or undefined if the text is not just a host. */
+/** Returns a host in the form of `URL.hostname` (lower case, A-labels); undefined if the text is not only a host. */
 function urlHostOf(text: string): string | undefined {
   const isIpv6 = /^\[[0-9a-f:.]+\]$/i.test(text)
   if (!isIpv6 && (text === '' || /[\s/?#@:\\[\]%*]/.test(text))) return undefined
   return URL.canParse(`https://${text}/`) ? new URL(`https://${text}/`).hostname : undefined
 }
 
-/** Parses an entry of `allowed_hosts`: a host, or `*.` and a host for exactly one more label. */
+/**
+ * Parses an entry of `allowed_hosts`: a host, or `*.` and a host, which allows hosts with exactly one more label.
+ * Returns undefined for an invalid entry.
+ */
 function parseHostPattern(text: string): { host: string; anyLabel: boolean } | undefined {
   const anyLabel = text.startsWith('*.')
   const host = urlHostOf(anyLabel ? text.slice(2) : text)
-  // IP addresses have no labels.
+  // `*.` cannot be combined with an IP address, which has no labels.
   if (host === undefined || (anyLabel && (host.startsWith('[') || /^[\d.]+$/.test(host)))) return undefined
   return { host, anyLabel }
 }
@@ -46,7 +49,7 @@ export const redirectUriRulesSchema = z.strictObject(
     allow_loopback: fieldSchemas.boolean.optional(),
     /** Whether native clients may use private-use schemes such as com.example.app:/callback; true if absent. */
     allow_private_use_schemes: fieldSchemas.boolean.optional(),
-    /** Allowed hosts of all other redirect URIs; null or absent allows any host. */
+    /** Hosts that redirect URIs may have in addition to loopback hosts; null or absent allows any host. */
     allowed_hosts: z
       .array(hostRule, 'must be an array of hosts, or null.')
       .min(1, 'must not be empty; null allows any host.')
@@ -92,10 +95,10 @@ function matchesHostPattern(text: string, hostname: string): boolean {
   return rest.join('.') === pattern.host
 }
 
-/** The path of the setting, as error messages name it. */
+/** The name of the setting in error messages. */
 const SETTING = 'settings.security.redirect_uri_rules'
 
-/** Returns a clause that says which rule of the issuer rejects a URI, or undefined if it is allowed. */
+/** Returns a clause that says which rule of the issuer rejects a URI; undefined if the URI is allowed. */
 export function redirectUriViolation(issuerRules: RedirectUriRules | undefined, uri: string): string | undefined {
   const violation = violatedRule(issuerRules, uri)
   return (
@@ -103,7 +106,7 @@ export function redirectUriViolation(issuerRules: RedirectUriRules | undefined, 
   )
 }
 
-/** Returns the errors of a list of URIs with their index. */
+/** Returns the errors of a list of URIs. The `field` of each error contains the index of the URI. */
 export function redirectUriRuleErrors(
   issuerRules: RedirectUriRules | undefined,
   field: string,
@@ -117,9 +120,9 @@ export function redirectUriRuleErrors(
 }
 
 /**
- * Applies the issuer's redirect URI rules to a client. A client that violates a newer rule keeps working until its
- * settings change.
- * @throws invalid_request with each URI and the rule that rejects it
+ * Requires that the URIs in the settings of a client comply with the redirect URI rules of the issuer. Call it when the
+ * settings change; a client that violates a newer rule keeps working until then.
+ * @throws invalid_request with one detail per URI that a rule rejects
  */
 export function requireAllowedRedirectUris(issuer: Issuer, { openid = {} }: ClientSettings): void {
   const errors = (['redirect_uris', 'post_logout_redirect_uris'] as const).flatMap((list) =>

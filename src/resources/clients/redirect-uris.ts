@@ -1,7 +1,7 @@
 /**
  * Validation of redirect URIs and post-logout redirect URIs (docs/contract.md#redirect-uri-registration). The rules
- * apply to the raw text, because `new URL()` silently normalizes malicious input; anything that it would change is
- * rejected.
+ * apply to the text before parsing, because `new URL()` silently normalizes malicious input. URLs whose host or path it
+ * would change are rejected.
  */
 import type { ErrorDetail } from '../../kernel/errors.js'
 import { limits } from '../../kernel/limits.js'
@@ -9,7 +9,7 @@ import { isLoopback } from '../../kernel/uri.js'
 
 export type ApplicationType = 'web' | 'spa' | 'native' | 'm2m'
 
-/** @returns the end of an error sentence, or undefined if the URI is valid */
+/** Checks a redirect URI. Returns the error message, without the name of the field; undefined if the URI is valid. */
 export function redirectUriError(type: ApplicationType, text: string): string | undefined {
   if (text.length > limits.maxRedirectUriLength) return `must have at most ${limits.maxRedirectUriLength} characters.`
   // biome-ignore lint/suspicious/noControlCharactersInRegex: the rule rejects control characters
@@ -41,7 +41,7 @@ function webUriError(scheme: string, text: string): string | undefined {
   return undefined
 }
 
-/** Private-use schemes must be reversed domain names (RFC 8252 section 7.1). */
+/** Checks a URI with a private-use scheme, which must be a reversed domain name (RFC 8252 section 7.1). */
 function privateUseUriError(scheme: string, text: string): string | undefined {
   if (!/^[a-z][a-z0-9-]*(\.[a-z0-9-]+)+$/.test(scheme)) {
     return 'must use https, http on a loopback host, or a scheme that is a reversed domain name such as com.example.app.'
@@ -50,7 +50,10 @@ function privateUseUriError(scheme: string, text: string): string | undefined {
   return undefined
 }
 
-/** Returns the errors of a list with their index. An empty list is valid: the client is incomplete, not invalid. */
+/**
+ * Returns the errors of a list of redirect URIs. The `field` of each error contains the index of the URI. An empty list
+ * is valid, because redirect URIs can be added later.
+ */
 export function redirectUriErrors(field: string, type: ApplicationType, list: readonly string[]): ErrorDetail[] {
   if (type === 'm2m' && list.length > 0) {
     return [{ field, code: 'not_allowed', message: 'must be empty for a machine-to-machine client.' }]

@@ -1,4 +1,7 @@
-/** Client settings (docs/contract.md#clients, #token-lifetimes). Known keys are validated, unknown keys are kept. */
+/**
+ * Client settings (docs/contract.md#clients, docs/contract.md#token-lifetimes). Known keys are validated. Unknown keys
+ * are kept, except in `openid.token_exchange`, where they are errors.
+ */
 import { z } from 'zod'
 import { type ErrorDetail, invalidFields } from '../../kernel/errors.js'
 import { checkInput, fieldSchemas } from '../../kernel/input.js'
@@ -111,7 +114,7 @@ const settingsRules = z.looseObject(
                 `must have at most ${limits.maxAllowedOrganizations.toLocaleString('en-US')} entries.`,
               )
               .optional(),
-            /** Whether users choose an organization if the request does not select one. */
+            /** Whether the user is asked to select an organization if the authorization request does not select one. */
             ask: fieldSchemas.boolean.optional(),
           })
           .optional(),
@@ -132,7 +135,7 @@ export function applicationType(client: { confidential: boolean; settings: unkno
   return clientSettingsOf(client).openid?.application_type ?? (client.confidential ? 'web' : 'spa')
 }
 
-/** Returns the grant types of the client. The default depends on the application type. */
+/** Returns the grant types of a client: `grant_types` of its settings, or the default for its application type. */
 export function grantTypesOf(client: { confidential: boolean; settings: unknown }): readonly GrantType[] {
   const registeredGrantTypes = clientSettingsOf(client).openid?.grant_types
   return (
@@ -142,8 +145,8 @@ export function grantTypesOf(client: { confidential: boolean; settings: unknown 
 }
 
 /**
- * Returns whether a client may only be used for token exchange (docs/contract.md#token-exchange rule 3). Does not check
- * its status or its policy.
+ * Returns whether token exchange is the only grant that the settings of a client allow (docs/contract.md#token-exchange
+ * rule 3). Does not check the status or the token exchange policy of the client.
  */
 export function isTokenExchangeActor(client: { confidential: boolean; settings: unknown }): boolean {
   const { openid = {} } = clientSettingsOf(client)
@@ -159,8 +162,8 @@ export function isTokenExchangeActor(client: { confidential: boolean; settings: 
 }
 
 /**
- * Returns a token lifetime in seconds (docs/contract.md#token-lifetimes), from the top level of the settings or
- * `openid`.
+ * Returns a token lifetime in seconds (docs/contract.md#token-lifetimes): the value at the top level of the settings or
+ * in `openid`, otherwise the default.
  */
 export function tokenAge(client: { settings: unknown }, name: TokenAgeName): number {
   const settings = clientSettingsOf(client)
@@ -168,7 +171,7 @@ export function tokenAge(client: { settings: unknown }, name: TokenAgeName): num
 }
 
 /**
- * Validates the merged settings of a client.
+ * Validates the settings of a client as a whole.
  * @throws invalid_request with one detail per error
  */
 export function checkClientSettings(confidential: boolean, value: unknown): ClientSettings {
@@ -223,7 +226,7 @@ function openidErrors(confidential: boolean, settings: ClientSettings): ErrorDet
     )
   }
   if (token_exchange) {
-    // docs/contract.md#token-exchange rule 3: an actor has no other grant.
+    // An actor of a token exchange has no other grant type (docs/contract.md#token-exchange rule 3).
     if (type !== 'm2m' || !confidential)
       addError('token_exchange', 'requires a confidential client with application_type m2m.')
     if (grants.length !== 1 || grants[0] !== TOKEN_EXCHANGE) {

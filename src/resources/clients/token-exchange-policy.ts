@@ -1,6 +1,6 @@
 /**
- * Token exchange policy (docs/contract.md#token-exchange): a pure function of facts that were read for this request. It
- * applies the rules in their order and grants all requested scopes or none. Rule numbers are those of the contract.
+ * Token exchange policy (docs/contract.md#token-exchange): decides a request from its parameters and from facts that
+ * were read for it. All requested scopes are granted, or none. Rule numbers in comments are those of the contract.
  */
 import { limits } from '../../kernel/limits.js'
 import {
@@ -11,7 +11,7 @@ import {
 } from './organization-restriction.js'
 import { type ClientSettings, isTokenExchangeActor } from './settings.js'
 
-/** Request parameters of the actor. */
+/** Parameters of the request of the actor; undefined if absent. */
 export interface ExchangeRequest {
   resource: string | undefined
   /** The raw parameter: scope names separated by single spaces. */
@@ -19,23 +19,24 @@ export interface ExchangeRequest {
   org: string | undefined
 }
 
-/** What the decision depends on, read for this request. Times in Unix seconds. */
+/** Facts on which the decision depends, read for this request. Times in Unix seconds. */
 export interface ExchangeFacts {
   now: number
-  /** Undefined if the client no longer exists. */
+  /** The client that requests the exchange; undefined if it no longer exists. */
   actor: { status: string; confidential: boolean; settings: ClientSettings } | undefined
   /** The verified claims of the subject token. */
   subject: {
     audiences: readonly string[]
     scopes: readonly string[]
     exp: number
-    /** Organizations in the token. */
+    /** Ids of the organizations in the claim `organizations`. */
     orgIds: readonly string[]
-    /** The organization that the sign-in selected. */
+    /** The claim `org_id`: the organization that was selected at sign-in; undefined if none was selected. */
     orgId: string | undefined
     /** Current restriction of the client of the token (docs/contract.md#organization-restrictions-of-clients). */
     restriction: OrganizationRestriction
   }
+  /** Undefined if the user no longer exists. */
   userStatus: string | undefined
   /** The user's effective scopes in the requested organization; null without an active membership. */
   memberScopes: readonly string[] | null
@@ -49,16 +50,20 @@ export type ExchangeError =
   | 'invalid_target'
   | 'invalid_scope'
 
+/** Either an error, or the audience, scopes, organization and lifetime (in seconds) of the token to issue. */
 export type ExchangeDecision =
   | { error: ExchangeError; description: string }
   | { error: null; audience: string; scopes: string[]; orgId: string; lifetime: number }
 
-/** Rule 4: `resource[.subresource]:action`. Excludes roles, OpenID Connect scopes, wildcards and `svc:all`. */
+/**
+ * Scopes that can be exchanged (rule 4): a resource, any number of subresources and an action, such as
+ * `orders.items:read`. The pattern excludes roles, OpenID Connect scopes, wildcards and `svc:all`.
+ */
 const exchangeableScopePattern = /^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*:(read|write|delete|manage)$/
 
 const denyExchange = (error: ExchangeError, description: string): ExchangeDecision => ({ error, description })
 
-/** Decides a token exchange request. */
+/** Decides whether a token exchange is allowed. */
 export function decideExchange(request: ExchangeRequest, facts: ExchangeFacts): ExchangeDecision {
   const { actor, subject, memberScopes, now } = facts
   // Rule 3: the current state of the actor.
@@ -115,7 +120,7 @@ export function decideExchange(request: ExchangeRequest, facts: ExchangeFacts): 
   if (memberScopes === null)
     return denyExchange('invalid_grant', 'the user is not an active member of this organization')
 
-  // Rule 4: each scope must be in all four sets.
+  // Rule 4: the subject token, both lists of the policy and the membership must all contain each requested scope.
   const scopeSets = [subject.scopes, sources.flatMap(scopesOf), targets.flatMap(scopesOf), memberScopes]
   const isGrantable = (name: string) =>
     exchangeableScopePattern.test(name) && scopeSets.every((set) => set.includes(name))

@@ -11,7 +11,7 @@ import { sql, type User, type Verifier } from '../../platform/postgres/database.
 import { defineVerifierKind, descriptionFields, insertVerifier, nameRule } from './verifier-kind.js'
 import { recordVerifierRemoval } from './verifier-removal.js'
 
-/** 50 random bits each. */
+/** Characters of a code. Each has 5 random bits, so a code has 50. */
 const CODE_LENGTH = 10
 const alphabet = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
 
@@ -24,13 +24,13 @@ export const backupCodes = defineVerifierKind({
   },
 })
 
-/** Generates a set of backup codes. Show them once and store only their hashes. */
+/** Generates a set of backup codes in plain text. They must be shown once, and only their hashes may be stored. */
 export const generateBackupCodes = (): string[] => Array.from({ length: limits.backupCodesPerUser }, generateCode)
 
 /**
- * Prepares the verifier that stores the hashes of these codes.
+ * Hashes backup codes with a new key.
  * @returns a function that replaces the user's backup codes. Call it in a transaction that has locked the user's row
- *   (`lockVerifierOwner`), so that of two parallel calls the later one replaces the codes of the earlier one.
+ *   (`lockVerifierOwner`), so that of two concurrent calls the later one replaces the codes of the earlier one.
  */
 export function prepareBackupCodes(context: Context, codes: readonly string[]) {
   const key = randomBytes(32)
@@ -59,12 +59,15 @@ export function prepareBackupCodes(context: Context, codes: readonly string[]) {
   }
 }
 
-/** Each byte gives five bits. 256 is a multiple of 32, so all characters have the same probability. */
 function generateCode(): string {
+  // 256 is a multiple of 32, so the five lower bits of a random byte select each character with the same probability.
   return Array.from(randomBytes(CODE_LENGTH), (byte) => alphabet[byte & 31]).join('')
 }
 
-/** Accepts any case, spaces, hyphens, and letters that look like digits (Crockford base32). */
+/**
+ * Returns an entered code in the form in which codes are hashed; undefined if its length is wrong. Lower case, spaces,
+ * hyphens, and the letters O, I and L instead of digits are accepted (Crockford base32).
+ */
 function normalizeCode(text: string): string | undefined {
   const code = text.replace(/[\s-]/g, '').toUpperCase().replace(/O/g, '0').replace(/[IL]/g, '1')
   return code.length === CODE_LENGTH ? code : undefined
@@ -75,8 +78,8 @@ const consumeText = `
   WHERE id = $1 AND $2 = ANY(code_hashes) RETURNING id, cardinality(code_hashes) AS left`
 
 /**
- * Consumes a backup code of the user in one statement. Call it in the transaction of the sign-in step.
- * @returns the verifier's id and the number of unused codes; undefined for a wrong or used code
+ * Checks and consumes a backup code of the user. Call it in the transaction of the sign-in step.
+ * @returns the verifier's ID and the number of unused codes; undefined for a wrong or used code
  */
 export async function consumeBackupCode(
   context: Context,

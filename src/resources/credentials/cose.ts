@@ -6,14 +6,15 @@ import { limits } from '../../kernel/limits.js'
 export const passkeyAlgorithms = [-7, -8, -257]
 
 /**
- * Parses a COSE_Key. The library is loaded on first use.
- * @returns its algorithm; undefined if it is not a public key of one of `passkeyAlgorithms`
+ * Parses and validates a COSE_Key.
+ * @returns the COSE algorithm number of the key; undefined if the bytes are not a valid public key for one of
+ *   `passkeyAlgorithms`, or if an RSA key is shorter than `limits.minPasskeyRsaKeyBytes`
  */
 export async function coseAlgorithmOf(bytes: Uint8Array): Promise<number | undefined> {
   const { cose, isoCBOR } = await import('@simplewebauthn/server/helpers')
   try {
     const key: unknown = isoCBOR.decodeFirst(Uint8Array.from(bytes))
-    // Trailing bytes or a non-canonical encoding would give one key several representations.
+    // Rejects trailing bytes and encodings that are longer than necessary.
     if (!(key instanceof Map) || isoCBOR.encode(key).length !== bytes.length) return undefined
     const { COSEALG, COSECRV, COSEKEYS, COSEKTY } = cose
     const algorithm: unknown = key.get(COSEKEYS.alg)
@@ -28,7 +29,7 @@ export async function coseAlgorithmOf(bytes: Uint8Array): Promise<number | undef
             ? { kty: 'RSA', n: byteParameter(key, COSEKEYS.n), e: byteParameter(key, COSEKEYS.e) }
             : undefined
     if (!jwk) return undefined
-    // createPublicKey refuses points that are not on the curve.
+    // createPublicKey throws for an EC point that is not on the curve P-256.
     const { asymmetricKeyDetails } = createPublicKey({ key: jwk, format: 'jwk' })
     const bits = asymmetricKeyDetails?.modulusLength
     return bits !== undefined && bits < limits.minPasskeyRsaKeyBytes * 8 ? undefined : (algorithm as number)
@@ -37,7 +38,11 @@ export async function coseAlgorithmOf(bytes: Uint8Array): Promise<number | undef
   }
 }
 
-/** Returns a byte string of the map in base64url. @throws Error if it is missing, another type, or of another length */
+/**
+ * Returns a parameter of a COSE_Key in base64url.
+ * @param length required number of bytes; undefined for any number
+ * @throws Error if the parameter is missing, is not a byte string or has another length
+ */
 function byteParameter(key: Map<unknown, unknown>, label: number, length?: number): string {
   const bytes = key.get(label)
   if (!(bytes instanceof Uint8Array) || (length !== undefined && bytes.length !== length)) throw new Error('not a key')

@@ -1,8 +1,9 @@
 /**
- * Dummy hashes that give all refusals of an issuer with imported passwords the same time
- * (docs/contract.md#equal-answers-and-lockout). An imported hash may cost ten times as much as a current one, or almost
- * nothing, so the response time would show which users have one. So each refusal verifies one current and one imported
- * hash; if the user does not have one of them, a dummy hash is used, whose result is ignored.
+ * Dummy hashes, so that every refusal of a password takes the same time (docs/contract.md#equal-answers-and-lockout).
+ * Verifying an imported hash can take ten times as long as verifying an Argon2id hash with the current parameters, or
+ * almost no time, so the response time would show which users have an imported hash. Therefore each refusal verifies
+ * one current hash and, if the issuer has imported hashes, one imported hash. A dummy hash replaces a hash that the
+ * user does not have. The result of its verification is ignored.
  */
 import { limits } from '../../kernel/limits.js'
 import type { Context } from '../../platform/context.js'
@@ -10,7 +11,7 @@ import { hashCost } from '../../platform/crypto/password-hashes.js'
 import { isCurrentHash, sha256, verifyPassword } from '../../platform/crypto/secrets.js'
 import type { InIssuer } from '../resource-path.js'
 
-/** Must repeat the condition of the index verifiers_foreign_hash literally. */
+/** Repeats the WHERE of the partial index verifiers_foreign_hash, so that PostgreSQL can use the index. */
 const importedHashesText = `
   SELECT hash FROM verifiers
   WHERE issuer_id = $1 AND hash IS NOT NULL AND hash NOT LIKE '$argon2id$v=19$m=19456,t=2,p=1$%' LIMIT 100`
@@ -18,8 +19,10 @@ const importedHashesText = `
 const cache = new Map<string, { at: number; dummyHashes: Promise<string[]> }>()
 
 /**
- * Verifies the hashes that a refusal still lacks: one current hash, and one imported hash if the issuer has any.
- * @param checkedHashes hashes that have been verified; if empty, a current dummy hash has been verified
+ * Verifies dummy hashes until a refusal has verified one current hash and, if the issuer has any, one imported hash.
+ * @param usernameKey the normalized username
+ * @param checkedHashes the hashes of the user that the caller has verified. If the user has none, pass an empty array
+ *   after verifying a current dummy hash with `verifyPassword(null, password)`.
  */
 export async function verifyDummyHash(
   context: Context,
@@ -33,13 +36,13 @@ export async function verifyDummyHash(
     return
   }
   const dummyHashes = await dummyHashesOf(context, issuerId)
-  // The same username always gets the same dummy hash, as if the hash belonged to that user.
+  // The index depends only on the issuer and the username, so that all attempts with a username take the same time.
   const dummyIndex = Number.parseInt(sha256(`${issuerId} ${usernameKey}`).slice(0, 8), 16) % (dummyHashes.length || 1)
   const dummyHash = dummyHashes[dummyIndex]
   if (dummyHash !== undefined) await verifyPassword(dummyHash, password)
 }
 
-/** Returns one hash for each cost that imported passwords of this issuer have. */
+/** Returns one imported hash of this issuer for each cost (`hashCost`) among up to 100 imported hashes. */
 function dummyHashesOf(context: Context, issuerId: string): Promise<string[]> {
   const now = context.now()
   const entry = cache.get(issuerId)

@@ -1,6 +1,7 @@
 /**
  * Pending enrollments of verifiers (docs/contract.md#verifier-operations): a TOTP secret or a WebAuthn challenge that
- * must be confirmed within minutes, once. Each row is consumed by one statement (docs/contract.md#single-use-values).
+ * the user must confirm within minutes. One DELETE consumes an enrollment, so that it is used at most once
+ * (docs/contract.md#single-use-values).
  */
 import { newId } from '../../kernel/ids.js'
 import { limits } from '../../kernel/limits.js'
@@ -14,7 +15,7 @@ export type EnrollmentKind = 'totp' | 'passkey'
 
 /**
  * Creates a pending enrollment.
- * @param lifetime milliseconds
+ * @param lifetime time until the enrollment expires, in milliseconds
  */
 export async function createEnrollment(
   context: Context,
@@ -47,13 +48,18 @@ const consumeText = `
   RETURNING ${columns}`
 
 /**
- * Counts an attempt, outside of the caller's transaction so that a rollback does not undo the count.
- * @returns undefined if the enrollment is unknown, expired, of another user, or has no attempts left
+ * Counts an attempt to complete an enrollment. The statement runs outside of the caller's transaction, so that a
+ * rollback does not undo the count.
+ * @returns the enrollment; undefined if it is unknown, expired, of another user, or has no attempts left
  */
 export const recordEnrollmentAttempt = (context: Context, path: VerifiersPath, kind: EnrollmentKind, id: string) =>
   runEnrollmentStatement(context, 'enrollment-attempt', attemptText, path, kind, id)
 
-/** Consumes an enrollment outside of the caller's transaction, also if the response to it is wrong. */
+/**
+ * Consumes an enrollment. The DELETE runs outside of the caller's transaction, so that a wrong response to a challenge
+ * consumes the challenge too.
+ * @returns the enrollment; undefined if it is unknown, expired, consumed or of another user
+ */
 export const consumeEnrollment = (context: Context, path: VerifiersPath, kind: EnrollmentKind, id: string) =>
   runEnrollmentStatement(context, 'enrollment-consume', consumeText, path, kind, id)
 
@@ -72,13 +78,16 @@ async function runEnrollmentStatement(
   return row
 }
 
-/** Deletes a completed enrollment in the caller's transaction. @returns false if it has been deleted already */
+/**
+ * Deletes a completed enrollment in the caller's transaction.
+ * @returns false if the enrollment has been deleted already
+ */
 export async function deleteEnrollment(context: Context, id: string): Promise<boolean> {
   const { count } = await context.db.enrollment.deleteMany({ where: { id } })
   return count === 1
 }
 
-/** Deletes expired enrollments. A periodic job. */
+/** Deletes expired enrollments. Periodic job. */
 export async function purgeEnrollments(context: Context): Promise<void> {
   await deleteInBatches(context, 'enrollments', 'expires_at < $1::bigint', context.now())
 }

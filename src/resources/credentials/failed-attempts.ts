@@ -1,7 +1,9 @@
 /**
- * Counts failed sign-ins across methods and processes (docs/contract.md#rate-limits). The number of attempts that run
- * in parallel for one user is limited to the failures that are left until the lock, so parallel guesses gain nothing.
- * Other attempts wait, so that parallel sign-ins with the right password do not lock the user out.
+ * Counts failed sign-ins of a user across methods and processes, and locks the user after
+ * `limits.signInFailuresUntilLock` failures (docs/contract.md#rate-limits). The number of concurrent attempts for a
+ * user is limited to the number of failures that are left until the lock, so that an attacker cannot try more passwords
+ * by sending them concurrently. Further attempts wait instead of failing, so that concurrent sign-ins with the right
+ * password succeed.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { limits } from '../../kernel/limits.js'
@@ -18,12 +20,15 @@ const startText = `
   RETURNING true AS started`
 const lockedText = 'SELECT locked_until > $2::bigint AS locked FROM login_failures WHERE user_id = $1'
 
-/** Attempts that this process runs or requests. At the maximum, further attempts wait without asking the database. */
+/**
+ * The attempts of this process that are running or asking the database to start, by subject. The value is one timer per
+ * attempt. If a subject has `limits.signInFailuresUntilLock` of these attempts, further attempts wait without a query.
+ */
 const pendingAttempts = new Map<string, Set<NodeJS.Timeout>>()
 
 function addPendingAttempt(subject: string): void {
   const attempts = pendingAttempts.get(subject) ?? new Set()
-  // In case the caller never reports a result.
+  // Removes the attempt if the caller never reports its result.
   attempts.add(setTimeout(() => removePendingAttempt(subject), limits.signInAttemptTimeout).unref())
   pendingAttempts.set(subject, attempts)
 }
@@ -37,10 +42,11 @@ function removePendingAttempt(subject: string): void {
 }
 
 /**
- * Waits until a credential of this subject may be tried. If the result is true, the caller must report the result with
- * `recordFailedAttempt`, `recordSuccessfulAttempt` or `abandonAttempt`.
- * @param subject a user id, or a key for another counter
- * @returns false if the subject is locked, or the wait has timed out
+ * Waits until a credential of this subject may be checked. If the function returns true, the caller must report
+ * the result with `recordFailedAttempt`, `recordSuccessfulAttempt` or `abandonAttempt`.
+ * @param subject the key of the counter: a user ID, `second:<user ID>` for second factors, or a hash of an unknown
+ *   username
+ * @returns false if the subject is locked, or if the wait took longer than `limits.signInAttemptWaitTimeout`
  */
 export async function startAttempt(context: Context, subject: string): Promise<boolean> {
   const deadline = performance.now() + limits.signInAttemptWaitTimeout
@@ -72,7 +78,10 @@ const failureText = `
   WHERE f.user_id = $1
   RETURNING f.locked_until AS "lockedUntil"`
 
-/** Counts a failure. @returns the end of the lock (Unix milliseconds) if the subject is locked now, otherwise null */
+/**
+ * Ends an attempt with a wrong credential and counts the failure.
+ * @returns the end of the lock (Unix milliseconds) if the subject is locked now, otherwise null
+ */
 export async function recordFailedAttempt(context: Context, subject: string): Promise<number | null> {
   const values = [subject, context.now()]
   const [row] = await context.database
@@ -86,21 +95,24 @@ const successText = `
   UPDATE login_failures SET failures = 0, pending_attempts = pending_attempts - 1, locked_until = NULL
   WHERE user_id = $1 AND NOT EXISTS (SELECT 1 FROM gone)`
 
-/** Resets the count after a correct credential. */
+/** Ends an attempt with a correct credential and resets the number of failures. */
 export async function recordSuccessfulAttempt(context: Context, subject: string): Promise<void> {
   await context.database.query('attempt-success', successText, [subject]).finally(() => removePendingAttempt(subject))
 }
 
 const abandonText = 'UPDATE login_failures SET pending_attempts = greatest(pending_attempts - 1, 0) WHERE user_id = $1'
 
-/** Ends an attempt whose credential was not checked, without counting it. */
+/** Ends an attempt whose credential was not checked. The number of failures does not change. */
 export async function abandonAttempt(context: Context, subject: string): Promise<void> {
   await context.database.query('attempt-abandon', abandonText, [subject]).finally(() => removePendingAttempt(subject))
 }
 
 const resetText = `UPDATE login_failures SET failures = 0, locked_until = NULL WHERE user_id = ANY($1)`
 
-/** Removes the locks of a user's first and second factor. Attempts in progress count from zero. */
+/**
+ * Resets the failures and locks of a user's first and second factors. A failure of an attempt in progress counts as the
+ * first one.
+ */
 export async function resetFailedAttempts(tx: Context, userId: string): Promise<void> {
   await tx.query('attempt-reset', resetText, [[userId, `second:${userId}`]])
 }

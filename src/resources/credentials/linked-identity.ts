@@ -1,6 +1,6 @@
 /**
- * Linked upstream identities: verifiers of the type `oauth` (docs/contract.md#credentials). Only a sign-in creates
- * them. An upstream account belongs to at most one user.
+ * Links between users and their accounts at upstream providers: verifiers of the type `oauth`
+ * (docs/contract.md#credentials). Only a sign-in creates them. An upstream account is linked to at most one user.
  */
 import type { Context } from '../../platform/context.js'
 import { sql, type Verifier } from '../../platform/postgres/database.js'
@@ -8,15 +8,17 @@ import type { InIssuer } from '../resource-path.js'
 import type { SignInUser } from './sign-in.js'
 import { insertVerifier, lockVerifierOwner } from './verifier-kind.js'
 
-/** An account at an upstream provider. A subject is unique within its issuer only. */
+/** An account at an upstream provider. */
 export interface UpstreamIdentity {
-  /** Id of the authentication method of the provider. */
+  /** ID of the authentication method that is configured for the provider. */
   methodId: string
+  /** Issuer identifier of the provider. */
   issuer: string
+  /** The `sub` of the account, which is unique only for its `issuer`. */
   subject: string
 }
 
-/** Returns the user of an upstream account, regardless of the user's status; undefined if it is not linked. */
+/** Returns the user of an upstream account, whatever the user's status is; undefined if the account is not linked. */
 export async function findLinkedUser(
   context: Context,
   { accountId, issuerId }: InIssuer,
@@ -29,12 +31,12 @@ export async function findLinkedUser(
   return row ? { user: { ...row.user, accountId, issuerId }, verifierId: row.id } : undefined
 }
 
-/** A user with the same email address. */
+/** A user whose username or profile contains the email address of `findUsersByEmail`. */
 export interface EmailMatch {
   user: SignInUser
-  /** The addresses are equal, and the user has confirmed the address. */
+  /** Whether the address is the user's verified email address. The case of ASCII letters is ignored. */
   isVerified: boolean
-  /** The address matches the username, not only the profile. */
+  /** Whether the address is the username. If false, the address is only in the profile. */
   byUsername: boolean
 }
 
@@ -56,7 +58,9 @@ interface EmailMatchRow {
   byUsername: boolean
 }
 
-/** Ignores the case of ASCII letters only: Unicode case folding could match the mailbox of another person. */
+/**
+ * Ignores the case of ASCII letters only, because Unicode case folding could match the mailbox of another person.
+ */
 const isSameAddress = (one: string, other: string): boolean => {
   const foldCase = (text: string) => text.replace(/[A-Z]/g, (letter) => letter.toLowerCase())
   return foldCase(one) === foldCase(other)
@@ -64,7 +68,7 @@ const isSameAddress = (one: string, other: string): boolean => {
 
 /**
  * Returns the users who have this address as their username or in their profile.
- * @param email in ASCII
+ * @param email an address that contains only ASCII characters
  */
 export async function findUsersByEmail(
   context: Context,
@@ -80,9 +84,9 @@ export async function findUsersByEmail(
 }
 
 /**
- * Links an upstream account to a user unless it is linked already. Locks the user's row, so that two parallel sign-ins
- * of one user create one link.
- * @throws as `linkIdentity`
+ * Links an upstream account to a user unless the account is linked already. Locks the user's row, so that two
+ * concurrent sign-ins of one user create only one link.
+ * @throws the errors of `linkIdentity`
  */
 export async function linkIdentityIfUnlinked(
   context: Context,
@@ -95,10 +99,9 @@ export async function linkIdentityIfUnlinked(
 }
 
 /**
- * Links an upstream account to a user who has just signed in with it. Call it in the transaction of the sign-in step,
- * with that user as the actor.
+ * Links an upstream account to a user. Call it in the transaction of the sign-in step, with this user as the actor.
  * @param name display name of the provider
- * @throws not_found for a deleted user; a unique violation if the account has been linked in the meantime
+ * @throws not_found for a deleted user; a unique violation if a concurrent sign-in has linked the account
  */
 export async function linkIdentity(
   context: Context,

@@ -1,4 +1,7 @@
-/** The mailbox of a user: the address of codes and links, and the effects of its proof (decision 0048). */
+/**
+ * The email address to which a user's codes and links are sent, and what changes when the user verifies it
+ * (decision 0048).
+ */
 import type { Context } from '../../platform/context.js'
 import { sql } from '../../platform/postgres/database.js'
 import { emailAddressSql } from '../email-address.js'
@@ -16,7 +19,7 @@ interface Row {
   email: string | null
 }
 
-/** SQL: the user `u` was created by sign-up and none of its addresses has ever been confirmed. */
+/** SQL condition: the user `u` was created by sign-up and has never had a verified email address. */
 export const unclaimedAccountSql = `(u.origin = 'sign_up' AND NOT u.email_verified AND NOT u.email_ever_verified)`
 
 const findUserText = `
@@ -48,13 +51,13 @@ const mailboxText = `
 
 interface Mailbox {
   email: string | null
-  /** The account was created by sign-up and none of its addresses has ever been confirmed. */
+  /** Whether the user was created by sign-up and has never had a verified email address. */
   unclaimed: boolean
-  /** The account has a password that the user set. */
+  /** Whether the user has a password and created that verifier (`created_by`). */
   ownPassword: boolean
 }
 
-/** Reads the mailbox of a user and locks the user's row. Returns undefined for a deleted user. */
+/** Reads the mailbox of a user and locks the user's row. Returns undefined if the user does not exist. */
 export async function lockMailbox(
   context: Context,
   { id, issuerId }: Pick<SignInUser, 'id' | 'issuerId'>,
@@ -67,7 +70,10 @@ const markVerifiedText = `
   UPDATE users SET email_verified = true, email_ever_verified = true, updated_at = greatest($3::bigint, updated_at + 1)
   WHERE id = $1 AND issuer_id = $2 AND NOT email_verified RETURNING id`
 
-/** Marks the user's address as verified. Call it in the transaction of the sign-in step, with the user as the actor. */
+/**
+ * Marks the user's email address as verified. Call it in the transaction of the sign-in step, with the user as the
+ * actor.
+ */
 export async function markEmailVerified(context: Context, { id, issuerId, accountId }: SignInUser): Promise<void> {
   const [confirmed] = await sql(context.db, markVerifiedText, id, issuerId, context.now())
   if (!confirmed) return
@@ -77,19 +83,19 @@ export async function markEmailVerified(context: Context, { id, issuerId, accoun
 }
 
 /**
- * Completes a sign-in by mail: marks the address as verified. An unclaimed account may have been created by an attacker
- * who waits until the owner of the address uses it. So the verifiers that the account created for itself are removed,
- * and its sessions and unfinished sign-ins end. Verifiers that others created for the user stay. Call it in the
- * transaction of the sign-in step, with the user as the actor, after the second factor has been checked and a new
- * password has been saved.
- * @param withNewPassword the password was set in this sign-in and stays
+ * Completes a sign-in by email: marks the email address as verified. An account that sign-up created and whose address
+ * was never verified may have been created by an attacker who waits until the owner of the address uses it. Therefore
+ * the verifiers that the user of such an account created are removed, and its sessions and unfinished sign-ins end.
+ * Verifiers that an administrator created for the user are kept. Call it in the transaction of the sign-in step, with
+ * the user as the actor, after the second factor has been checked and a new password has been saved.
+ * @param keepsPassword whether the password is kept, because it was set or used in this sign-in
  */
-export async function claimAccountByEmail(context: Context, user: SignInUser, withNewPassword: boolean): Promise<void> {
+export async function claimAccountByEmail(context: Context, user: SignInUser, keepsPassword: boolean): Promise<void> {
   const { id, issuerId } = user
   const mailbox = await lockMailbox(context, user)
   if (mailbox?.unclaimed) {
     const verifiers = await context.db.verifier.findMany({
-      where: { userId: id, issuerId, createdBy: id, ...(withNewPassword && { type: { not: 'password' } }) },
+      where: { userId: id, issuerId, createdBy: id, ...(keepsPassword && { type: { not: 'password' } }) },
       orderBy: { id: 'asc' },
     })
     await context.db.verifier.deleteMany({ where: { id: { in: verifiers.map((verifier) => verifier.id) }, issuerId } })

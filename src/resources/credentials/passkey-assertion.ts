@@ -1,6 +1,7 @@
 /**
- * Verifies passkey assertions (WebAuthn level 3, section 7.2): the signed data must contain our challenge, origin and
- * relying party, and the authenticator must have verified the user. The caller stores and consumes the challenges.
+ * Verifies passkey assertions (WebAuthn level 3, section 7.2): the signed data must contain the challenge, origin and
+ * relying party of the sign-in page, and the authenticator must have verified the user. The caller stores the
+ * challenges and makes sure that each is used once.
  */
 import type { AuthenticationResponseJSON } from '@simplewebauthn/server'
 import { z } from 'zod'
@@ -14,22 +15,28 @@ import { base64url } from './verifier-kind.js'
 
 /** The values that an assertion must match. */
 export interface Ceremony {
-  /** In base64url. The caller makes sure that it is used once. */
+  /** The challenge in base64url. */
   challenge: string
-  /** The relying party id, which is the host of the page, and the origin of the page. */
+  /** The relying party ID, which is the host name of the sign-in page. */
   rpId: string
+  /** The origin of the sign-in page. */
   origin: string
 }
 
 export type AssertionDecision =
-  /** `reason` is for the event only; every refusal gets the same response. */
+  /**
+   * `reason` is recorded in the event; the browser gets the same response for all reasons. `user` is the owner of the
+   * passkey, if the issuer has a passkey with this credential ID.
+   */
   | { outcome: 'refused'; reason: 'malformed' | 'unknown_credential' | 'wrong_assertion'; user?: SignInUser }
   | { outcome: 'verified'; user: SignInUser; used: PasskeyUse }
 
-/** State that the authenticator reports, for `recordPasskeyUse`. */
+/** A successful use of a passkey, for `recordPasskeyUse`. */
 export interface PasskeyUse {
   verifierId: string
+  /** The signature counter that the authenticator reported. */
   signCount: number
+  /** The flag BS: whether the passkey is currently backed up. */
   backupState: boolean
 }
 
@@ -53,7 +60,7 @@ interface Row {
   data: PasskeyData
 }
 
-/** Returns undefined for a text that is not JSON or fails the input checks. */
+/** Returns undefined if `parseJson` rejects the text. */
 function parseJsonOrUndefined(text: string): unknown {
   try {
     return parseJson(text)
@@ -68,9 +75,9 @@ const credentialText = `
   WHERE v.issuer_id = $1 AND v.credential_id = $2 AND v.type = 'passkey' AND u.status <> ALL($3::text[])`
 
 /**
- * Verifies an assertion. Writes nothing; after a success the caller calls `recordPasskeyUse`.
+ * Verifies an assertion without writing to the database. After the outcome `verified`, call `recordPasskeyUse`.
  * @param text AuthenticationResponseJSON from the form
- * @param userId the user who must own the passkey; null if the credential identifies the user
+ * @param userId the user who must own the passkey; null if the passkey identifies the user
  */
 export async function verifyPasskeyAssertion(
   context: Context,
@@ -92,17 +99,17 @@ export async function verifyPasskeyAssertion(
   const user = { accountId, issuerId, id: row.userId, username: row.username, status: row.status }
   const refused = { outcome: 'refused', reason: 'wrong_assertion', user } as const
 
-  // Steps 5 and 6: the credential belongs to the user who signs in. A discoverable credential must name its user. If
-  // the user is known, the user handle may be missing, but must not name another user.
+  // The passkey must belong to the user who signs in. If the user is not known yet, the user handle is required and
+  // must be the ID of the passkey's owner. If the user is known, the user handle may be missing, but must not be the ID
+  // of another user.
   const handle = assertion.response.userHandle
   const assertedUserId = handle == null ? undefined : Buffer.from(handle, 'base64url').toString()
   if (userId !== null && row.userId !== userId) return refused
   if (assertedUserId === undefined ? userId === null : assertedUserId !== row.userId) return refused
 
-  // Steps 10 to 21: type, challenge, origin, relying party, presence, verification, signature.
   const info = await verifyResponse(assertion as unknown as AuthenticationResponseJSON, row, ceremony)
   if (!info) return refused
-  // Step 18: backup eligibility never changes.
+  // The backup eligibility of a passkey (flag BE) never changes.
   const backupEligible = info.credentialDeviceType === 'multiDevice'
   if (row.data.backup_eligible !== null && row.data.backup_eligible !== backupEligible) return refused
   const used = { verifierId: row.verifierId, signCount: info.newCounter, backupState: info.credentialBackedUp }
@@ -117,7 +124,7 @@ async function verifyResponse(
   // Loaded on first use, because the library has many dependencies.
   const { verifyAuthenticationResponse } = await import('@simplewebauthn/server')
   try {
-    // The sign-in pages cannot be framed, so a cross-origin assertion is not genuine.
+    // The sign-in pages forbid framing, so an assertion from a cross-origin iframe does not come from a sign-in page.
     const client = parseJsonOrUndefined(Buffer.from(response.response.clientDataJSON, 'base64url').toString())
     if ((client as { crossOrigin?: unknown } | undefined)?.crossOrigin === true) return undefined
     const { verified: isValid, authenticationInfo } = await verifyAuthenticationResponse({
@@ -129,13 +136,14 @@ async function verifyResponse(
       credential: {
         id: response.id,
         publicKey: Uint8Array.from(Buffer.from(data.public_key, 'base64url')),
-        // recordUseText compares the counter, so that of two parallel assertions with the same count only one succeeds.
+        // With 0 the library does not compare signature counters. `recordUseText` compares them, so that of two
+        // concurrent assertions with the same counter value above 0 only one succeeds.
         counter: 0,
       },
     })
     return isValid ? authenticationInfo : undefined
   } catch {
-    // The library throws for every invalid input, malformed bytes included. Its messages are not for callers.
+    // The library throws for every invalid input, including malformed bytes.
     return undefined
   }
 }
@@ -148,9 +156,10 @@ const recordUseText = `
   RETURNING id`
 
 /**
- * Stores the signature counter and backup state (step 22). Call it in the transaction of the sign-in step.
- * @returns false if the counter did not increase, which indicates a cloned authenticator. Authenticators without a
- *   counter always report 0, which is accepted.
+ * Stores the signature counter, the backup state and the time of the use. Call it in the transaction of the sign-in
+ * step.
+ * @returns false if the counter did not increase, which indicates a cloned authenticator, or if the passkey has been
+ *   deleted. Authenticators without a counter always report 0, which is accepted.
  */
 export async function recordPasskeyUse(
   context: Context,
@@ -169,7 +178,10 @@ export interface PasskeyDescriptor {
   transports: string[]
 }
 
-/** Returns the user's passkeys for this relying party. Passkeys without a stored relying party id are included. */
+/**
+ * Returns the user's passkeys for this relying party and those without a stored relying party ID. Only the newest 100
+ * passkeys of the user are considered.
+ */
 export async function passkeyDescriptorsOf(
   context: Context,
   { issuerId, id: userId }: Pick<SignInUser, 'issuerId' | 'id'>,

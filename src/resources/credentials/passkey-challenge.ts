@@ -1,6 +1,6 @@
 /**
  * Registration of a passkey (WebAuthn level 3, section 7.1): creates the options with a challenge for the browser, and
- * verifies the response. A challenge is bound to the user and the relying party, and accepts one response.
+ * verifies the browser's response. A challenge is valid for one user, one relying party and one response.
  */
 import type { RegistrationResponseJSON } from '@simplewebauthn/server'
 import { z } from 'zod'
@@ -28,9 +28,10 @@ interface StoredChallenge {
   origin: string
 }
 
-/** The response to a request for a challenge. Times in Unix milliseconds. */
+/** A challenge for the registration of a passkey. Times in Unix milliseconds. */
 export interface PasskeyChallenge {
   id: string
+  /** The same value as `id`. */
   challengeId: string
   /** PublicKeyCredentialCreationOptionsJSON, for `PublicKeyCredential.parseCreationOptionsFromJSON`. */
   options: object
@@ -40,9 +41,9 @@ export interface PasskeyChallenge {
 }
 
 /**
- * Creates a challenge for the registration of a passkey. The relying party is the host of the issuer's pages: that of
- * IDP_URL, or a verified domain that is assigned to the issuer.
- * @throws invalid_request for another relying party, not_found
+ * Creates a challenge for the registration of a passkey. The relying party ID is the host of IDP_URL by default; it can
+ * also be a verified domain that is assigned to the issuer.
+ * @throws invalid_request for any other relying party ID, not_found
  */
 export async function createPasskeyChallenge(
   context: Context,
@@ -88,19 +89,20 @@ const commonOptions = {
 
 /** A new user who signs up with a passkey. */
 export interface PasskeySignUp {
-  /** The id that the new user will have. */
+  /** The ID that the new user will have. */
   id: string
   username: string
   /** Display name of the issuer. */
   issuerName: string
+  /** The relying party ID. */
   rpId: string
-  /** In base64url. */
+  /** The challenge in base64url. */
   challenge: string
 }
 
 /**
- * Creates the options (PublicKeyCredentialCreationOptionsJSON) for the passkey of a new user. It must be discoverable,
- * because the user will sign in with it alone.
+ * Creates the options (PublicKeyCredentialCreationOptionsJSON) for the passkey of a new user. The passkey must be
+ * discoverable, so that the user can sign in without entering a username.
  */
 export async function signUpPasskeyOptions({
   id,
@@ -122,7 +124,7 @@ export async function signUpPasskeyOptions({
   })
 }
 
-/** @throws invalid_request for a host that is not one of the issuer's */
+/** @throws invalid_request if the requested host is neither that of IDP_URL nor a verified domain of the issuer */
 async function requireRelyingParty(context: Context, owner: VerifierOwner, requested: string | undefined) {
   const idp = new URL(context.config.idpUrl)
   if (requested === undefined || requested === idp.hostname) return { rp_id: idp.hostname, origin: idp.origin }
@@ -146,7 +148,7 @@ function userDisplayName({ profile, username }: VerifierOwner): string {
 }
 
 /**
- * Verifies the browser's response to a challenge. Consumes the challenge first, also if the response is invalid.
+ * Verifies the browser's response to a challenge. The challenge is consumed first, even if the response is invalid.
  * @throws invalid_request if the challenge is unknown, expired or used, or the response is invalid
  */
 export async function consumePasskeyChallenge(
@@ -168,7 +170,11 @@ export async function consumePasskeyChallenge(
   )
 }
 
-/** Returns the passkey that this response registers; undefined if the response is invalid. */
+/**
+ * Verifies a registration response.
+ * @param credential RegistrationResponseJSON
+ * @returns the passkey that the response registers; undefined if the response is invalid
+ */
 export async function verifyRegistration(
   credential: object,
   challenge: StoredChallenge,
@@ -190,7 +196,7 @@ export async function verifyRegistration(
   }
 }
 
-/** The library passes transports through unchecked. */
+/** Returns the valid transports, at most ten. The library does not validate them. */
 const validTransports = (values: unknown): string[] =>
   Array.isArray(values)
     ? values.filter((one) => typeof one === 'string' && /^[a-z-]{1,32}$/.test(one)).slice(0, 10)
@@ -209,14 +215,14 @@ async function verifyResponse(credential: object, { challenge, rp_id, origin }: 
     })
     return registrationInfo
   } catch {
-    // The library throws for every invalid input, malformed CBOR included. Its messages are not for callers.
+    // The library throws for every invalid input, including malformed CBOR.
     return undefined
   }
 }
 
 /**
- * Replaces the attestation statement by an empty one. None was requested, so none is trusted; and the library would
- * fetch the revocation list that a certificate in it names.
+ * Replaces the attestation statement with an empty one. Attestation is not requested, so a statement would not be
+ * trusted, and the library would fetch certificate revocation lists from URLs in the certificates of the statement.
  */
 async function withoutAttestation(credential: RegistrationResponseJSON): Promise<RegistrationResponseJSON> {
   const { isoBase64URL, isoCBOR } = await import('@simplewebauthn/server/helpers')

@@ -1,7 +1,7 @@
 /**
- * Passkeys (WebAuthn level 3, docs/contract.md#verifier-operations). Callers register one with its public key, if they
- * ran the registration themselves, or with the browser's response to a challenge of this server, which is verified
- * here.
+ * Passkeys (WebAuthn level 3, docs/contract.md#verifier-operations). A caller of the API registers a passkey in one of
+ * two ways: with the public key, if the caller has verified the registration, or with the browser's response to a
+ * challenge from `challengePasskey`, which passkey-challenge.ts verifies.
  */
 
 import { z } from 'zod'
@@ -17,7 +17,7 @@ import type { NewPasskey } from './passkey-data.js'
 import { base64url, defineVerifierKind, descriptionFields, insertVerifier, nameRule } from './verifier-kind.js'
 
 const transports = z
-  .array(z.string('must be a string.').regex(/^[a-z-]{1,32}$/, 'must be a transport such as internal.'))
+  .array(z.string('must be a string.').regex(/^[a-z-]{1,32}$/, 'must be a WebAuthn transport such as internal.'))
   .max(limits.maxPasskeyTransports, `must have at most ${limits.maxPasskeyTransports} entries.`)
 
 const keyFields = {
@@ -67,6 +67,7 @@ export const passkey = defineVerifierKind({
 
 /**
  * Stores a passkey of a user. Call it in a transaction.
+ * @param input the name, description and metadata of the passkey
  * @throws conflict if the issuer already has a passkey with this credential id
  */
 export async function savePasskey(
@@ -86,7 +87,8 @@ export async function savePasskey(
 }
 
 /**
- * Whether the body has a registration response and not a public key. @throws invalid_request for both or for neither
+ * Returns whether the input has a registration response instead of a public key.
+ * @throws invalid_request if the input has both, neither, or only a part of one
  */
 function usesRegistrationResponse(values: Values): values is Values & { credential: object; challengeId: string } {
   const presentFields = (fields: object) =>
@@ -94,7 +96,7 @@ function usesRegistrationResponse(values: Values): values is Values & { credenti
   const usesCeremony = presentFields(ceremonyFields).length > 0
   if (usesCeremony) {
     const conflicting = presentFields(keyFields)
-    const message = 'cannot be combined with credential, which contains this value.'
+    const message = 'must be omitted if credential is given, because credential contains this value.'
     if (conflicting.length > 0)
       throw invalidFields(conflicting.map((field) => ({ field, code: 'contradiction', message })))
   }
@@ -118,7 +120,7 @@ async function passkeyFromPublicKey(values: Values): Promise<NewPasskey> {
     throw invalidField('algorithm', 'contradiction', `must be the algorithm of the key, ${algorithm}.`)
   }
   if (values.backupState && values.backupEligible === false) {
-    throw invalidField('backupState', 'contradiction', 'must not be true for a passkey that cannot be backed up.')
+    throw invalidField('backupState', 'contradiction', 'must not be true if backup_eligible is false.')
   }
   return {
     credential_id: values.credentialId ?? '',

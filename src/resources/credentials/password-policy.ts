@@ -18,7 +18,7 @@ export interface PasswordPolicy {
   history: number
   /** Number of days after which a password must be changed at sign-in; null for never. */
   max_age_days: number | null
-  /** Whether to ask an external service for data breaches (breached-passwords.ts). */
+  /** Whether new passwords are checked against an external list of breached passwords (breached-passwords.ts). */
   check_breached: boolean
 }
 
@@ -36,14 +36,14 @@ const defaultPolicy: PasswordPolicy = {
   check_breached: false,
 }
 
-/** Returns the effective policy of an issuer: its settings over the defaults. */
+/** Returns the policy of an issuer: its setting `security.password_policy`, with defaults for absent keys. */
 export function passwordPolicyOf(issuer: { settings: unknown }): PasswordPolicy {
   const settings = issuer.settings as { security?: { password_policy?: Record<string, unknown> } }
   const configured = Object.entries(settings.security?.password_policy ?? {})
   return { ...defaultPolicy, ...Object.fromEntries(configured.filter(([key]) => key in defaultPolicy)) }
 }
 
-/** Values that a new password must not contain or repeat. */
+/** The user of a new password. The password must not contain the user's names or repeat an earlier password. */
 export interface PasswordOwner {
   username: string
   profile: unknown
@@ -51,7 +51,7 @@ export interface PasswordOwner {
   previousHashes?: readonly string[]
 }
 
-type Rule = [code: string, broken: (password: string) => boolean, message: string]
+type Rule = [code: string, isViolated: (password: string) => boolean, message: string]
 
 /**
  * Checks a new password against the policy.
@@ -108,13 +108,17 @@ export async function checkNewPassword(
   }
 }
 
-/** Whether a password must be changed because of `max_age_days`. Times in Unix milliseconds. */
+/**
+ * Returns whether a password must be changed because of `max_age_days`.
+ * @param setAt when the password was set (Unix milliseconds)
+ * @param now Unix milliseconds
+ */
 export const isPasswordExpired = (policy: PasswordPolicy, setAt: number | bigint, now: number): boolean =>
   policy.max_age_days !== null && Number(setAt) + policy.max_age_days * DAY <= now
 
 /**
- * Returns the username, its part before the `@`, and the words of the profile's name fields, in lower case. Leaves out
- * those with fewer than four characters.
+ * Returns the username, its part before the `@`, and the words of the profile fields whose keys end with `name`, in
+ * lower case. Words with fewer than four characters are left out.
  */
 function userInfoWords({ username, profile }: PasswordOwner): string[] {
   const names = Object.entries((profile ?? {}) as Record<string, unknown>)
@@ -127,7 +131,7 @@ function userInfoWords({ username, profile }: PasswordOwner): string[] {
 
 let common: Promise<Set<string>> | undefined
 
-/** About 49,000 passwords that are most frequent in data breaches; loaded on first use. */
+/** Loads the list of common passwords (about 49,000) on first use. */
 function commonPasswords(): Promise<Set<string>> {
   common ??= import('@zxcvbn-ts/language-common').then(
     ({ dictionary }) => new Set(dictionary['passwords-common'] as string[]),

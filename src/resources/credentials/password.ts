@@ -10,7 +10,7 @@ import type { Verifier } from '../../platform/postgres/database.js'
 import { checkNewPassword, passwordPolicyOf } from './password-policy.js'
 import { defineVerifierKind, descriptionFields, insertVerifier, nameRule, type VerifierOwner } from './verifier-kind.js'
 
-/** Input rule of a password. The policy is checked by `checkNewPassword`. */
+/** Input rule of a password. `checkNewPassword` checks the password policy of the issuer. */
 export const passwordRule = z
   .string('must be a string.')
   .min(1, 'must not be empty.')
@@ -42,7 +42,7 @@ export const password = defineVerifierKind({
 export const temporaryPassword = defineVerifierKind({
   rules: z.strictObject({
     type: z.literal('temporary_password'),
-    // Unlike the name of a password it cannot be null (docs/contract.md#credentials).
+    // The name of a temporary password cannot be null, unlike that of a password (docs/contract.md#credentials).
     name: fieldSchemas.name,
     ...descriptionFields,
     password: passwordRule,
@@ -77,7 +77,12 @@ async function checkAndHashPassword(context: Context, owner: VerifierOwner, text
   return hashPassword(text)
 }
 
-/** Checks a new password against the policy and returns its columns. @throws invalid_request */
+/**
+ * Checks a new password against the policy of the issuer and hashes it.
+ * @param verifier the verifier whose password is replaced
+ * @returns the columns to update
+ * @throws invalid_request with one detail for each violated rule
+ */
 export async function newPasswordColumns(context: Context, owner: VerifierOwner, verifier: Verifier, text: string) {
   const policy = passwordPolicyOf(owner.issuer)
   const hashes = [...(verifier.hash ? [verifier.hash] : []), ...verifier.previousHashes]

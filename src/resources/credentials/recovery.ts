@@ -1,7 +1,8 @@
 /**
- * Recovery of an administrator (decision 0053): the link that `gatehouse admin recover` prints replaces all credentials
- * of one user in one sign-in within 15 minutes. Only its SHA-256 is stored. It becomes invalid when another one is
- * created, when the user is no longer active, and with every change of the user's credentials.
+ * Recovery of an administrator (decision 0053). The link that `gatehouse admin recover` prints lets one user sign in
+ * once within 15 minutes without the password and without second factors that the user reports as lost. Only the
+ * SHA-256 of the link's token is stored. The link becomes invalid when another one is created for the user, when the
+ * user is no longer active, and when a credential of the user is added, removed or gets a new secret.
  */
 import { limits } from '../../kernel/limits.js'
 import type { Context } from '../../platform/context.js'
@@ -16,12 +17,12 @@ import { resetFailedAttempts } from './failed-attempts.js'
 import type { SignInUser } from './sign-in.js'
 import { recordVerifierRemoval } from './verifier-removal.js'
 
-/** SQL: a digest that changes with every change of a credential or the status of the user `u`. */
+/** SQL: a digest of the username, the status, and the IDs and secret dates of the verifiers of the user `u`. */
 const credentialsFingerprintSql = `encode(sha256(convert_to(concat_ws(' ', u.username_key, u.status, u.status_at,
     (SELECT string_agg(concat(v.id, ':', coalesce(v.secret_set_at, v.created_at)), ' ' ORDER BY v.id) FROM verifiers v
       WHERE v.user_id = u.id AND v.issuer_id = u.issuer_id)), 'UTF8')), 'hex')`
 
-/** SQL: the row `d` of `deployment` is the link with the hash $3, and it is valid for the user `u` at the time $4. */
+/** SQL condition: the row `d` of `deployment` is the link with the hash $3, valid for the user `u` at the time $4. */
 const validLinkSql = `u.issuer_id = $1 AND u.id = $2 AND u.status = 'active' AND d.name = concat('recovery ', u.id)
   AND d.value->>'hash' = $3 AND (d.value->>'expires_at')::bigint > $4::bigint
   AND d.value->>'credentials' = ${credentialsFingerprintSql}`
@@ -36,9 +37,9 @@ const createText = `
 const purgeText = `DELETE FROM deployment WHERE name LIKE 'recovery %' AND (value->>'expires_at')::bigint <= $1::bigint`
 
 export interface RecoveryLink {
-  /** Shown once. */
+  /** The URL with the token, which is not stored. */
   url: string
-  /** Unix milliseconds. */
+  /** When the link expires (Unix milliseconds). */
   expiresAt: number
 }
 
@@ -79,8 +80,8 @@ const userIdOf = (token: string): string => token.slice(0, Math.max(0, token.ind
 const consumeText = `DELETE FROM deployment d USING users u WHERE ${validLinkSql} RETURNING d.name`
 
 /**
- * Consumes a recovery link: of several parallel attempts one succeeds. Notifies the user by mail. Call it in the
- * transaction of the sign-in step, with the user as the actor.
+ * Consumes a recovery link and notifies the user by email. Of several concurrent calls only one succeeds. Call it in
+ * the transaction of the sign-in step, with the user as the actor.
  * @param tokenHash SHA-256 of the token
  * @returns false for an invalid link
  */
@@ -91,7 +92,7 @@ export async function consumeRecoveryLink(
   tokenHash: string,
 ): Promise<boolean> {
   const { accountId, issuerId, id } = user
-  // Changes to credentials lock the user row, too, so that both cannot run at the same time.
+  // Changes of credentials lock the user's row too, so that none can commit while the link is checked and consumed.
   await sql(tx.db, 'SELECT id FROM users WHERE id = $1 AND issuer_id = $2 FOR UPDATE', id, issuerId)
   const [used] = await sql(tx.db, consumeText, issuerId, id, tokenHash, tx.now())
   if (!used) return false
@@ -102,10 +103,10 @@ export async function consumeRecoveryLink(
   return true
 }
 
-/** Types of the credentials that a user can report as lost. A password is replaced by a new one instead. */
+/** Types of credentials that a user can report as lost. A password is not one of them: the user sets a new one. */
 const losableTypes = ['passkey', 'totp', 'backup_codes', 'oauth']
 
-/** Returns the credentials that the owner of a recovery link can report as lost, oldest first. */
+/** Returns the credentials that the user of a recovery link can report as lost, oldest first. */
 export async function losableVerifiers(context: Context, user: SignInUser): Promise<Verifier[]> {
   const { id: userId, issuerId } = user
   const where = { userId, issuerId, type: { in: losableTypes } }
@@ -113,10 +114,10 @@ export async function losableVerifiers(context: Context, user: SignInUser): Prom
 }
 
 /**
- * Completes a recovery: removes the lost credentials, ends all sessions and unfinished sign-ins, and removes the lock
- * after failed attempts. Call it in the transaction that saves the new password, or, without one, in the transaction
- * that consumes the link.
- * @param lost ids of verifiers
+ * Completes a recovery: deletes the lost credentials, ends all sessions and unfinished sign-ins of the user, and
+ * removes the lock after failed attempts. Call it in the transaction that saves the new password or, if the user does
+ * not set one, in the transaction that consumes the link.
+ * @param lost IDs of the verifiers that the user reported as lost
  */
 export async function completeRecovery(tx: Context, user: SignInUser, lost: readonly string[]): Promise<void> {
   const { id: userId, issuerId } = user

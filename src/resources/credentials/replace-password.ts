@@ -1,4 +1,7 @@
-/** Replaces a password at sign-in, because it is temporary, expired or marked with `must_change`. */
+/**
+ * Sets a new password during a sign-in, because the old one is temporary, expired or marked with `must_change`, or
+ * because the user has forgotten it.
+ */
 import { notFound } from '../../kernel/errors.js'
 import { newId } from '../../kernel/ids.js'
 import type { Context } from '../../platform/context.js'
@@ -12,14 +15,15 @@ import { checkNewPassword, passwordPolicyOf } from './password-policy.js'
 import type { SignInUser } from './sign-in.js'
 import { lockVerifierOwner, recordVerifierEvent } from './verifier-kind.js'
 
-/** The new password equals the one that must be changed. */
+/** Thrown if the new password equals the current password or a temporary password of the user. */
 export class SamePasswordError extends Error {}
 
 /**
- * Checks and hashes a new password before the transaction, because hashing is slow.
- * @returns a function that, in the transaction of the sign-in step, replaces the password, deletes temporary passwords
- *   and ends the user's sessions
- * @throws invalid_request with one detail for each violated rule of the policy; SamePasswordError
+ * Checks and hashes a new password. Call it before the transaction, because hashing is slow.
+ * @returns a function to call in the transaction of the sign-in step. It replaces the password, deletes temporary
+ *   passwords, ends the user's sessions and notifies the user by email.
+ * @throws invalid_request with one detail for each violated rule of the policy, not_found if the user is not active,
+ *   SamePasswordError
  */
 export async function prepareNewPassword(
   context: Context,
@@ -55,7 +59,7 @@ export async function prepareNewPassword(
     await lockVerifierOwner(tx, user)
     const now = tx.now()
     const columns = { hash, previousHashes, secretSetAt: now, mustChange: false, expiresAt: null, updatedAt: now }
-    // Read again, because an administrator or another browser may have changed them.
+    // The passwords are read again, because an administrator or another browser may have changed them since the check.
     const existing = await tx.db.verifier.findMany({ where: { userId, issuerId, type: { in: passwordTypes } } })
     const before = existing.find(({ type }) => type === 'password')
     const verifier = before

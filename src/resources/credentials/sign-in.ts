@@ -1,6 +1,6 @@
 /**
- * Verifies a password at sign-in (docs/contract.md#rate-limits, docs/contract.md#equal-answers-and-lockout). An unknown
- * user, a wrong password and a locked user get the same response in the same time.
+ * Verifies a password at sign-in (docs/contract.md#rate-limits, docs/contract.md#equal-answers-and-lockout). The
+ * response and the response time are the same for an unknown user, a wrong password and a locked user.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -21,20 +21,21 @@ export interface SignInUser extends InIssuer {
 }
 
 export type PasswordDecision =
-  /** Unknown user, wrong password or locked user. The response must not say which. */
+  /** The user is unknown or locked, or the password is wrong. The response must not show which of these applies. */
   | { outcome: 'refused' }
   /** The password is correct, but the user's status does not allow a sign-in. */
   | { outcome: 'inactive'; user: SignInUser }
+  /** The password is correct. After `must_change` the user has to set a new password. */
   | { outcome: 'must_change' | 'passed'; user: SignInUser; verifier: CheckedVerifier }
 
-/** A verifier in the state in which its secret was checked. */
+/** A verifier whose secret was checked before the transaction. */
 export interface CheckedVerifier {
   id: string
-  /** When its secret was set (Unix milliseconds); detects a later change. */
+  /** When the checked secret was set (Unix milliseconds), to detect that the secret was changed after the check. */
   secretSetAt: number | null
 }
 
-/** A user with the password to check. Its columns are null if the user has none. */
+/** A user with the password to check. The columns of the password are null if the user has none. */
 interface CandidateRow {
   userId: string
   username: string
@@ -48,8 +49,9 @@ interface CandidateRow {
 }
 
 /**
- * Of a password and temporary passwords, the one that was set last counts, because a new one replaces the old one. So
- * one hash is verified for every user, and the response time does not show who has several.
+ * Selects a user with the password or temporary password that was set last. Passwords that were set earlier cannot be
+ * used, so that one hash is verified for every user and the response time does not show which users have several
+ * passwords.
  */
 const candidateText = `
   SELECT u.id AS "userId", u.username, u.status, v.id AS "verifierId", v.type, v.hash, v.must_change AS "mustChange",
@@ -63,9 +65,9 @@ const candidateText = `
 const method = 'password'
 
 /**
- * Verifies the password of a user. Records a failure, the lock after too many failures, and their events. Pads the
- * response time of a refusal. After a success the caller calls `recordCredentialVerification` and
- * `recordSignInSuccess`.
+ * Verifies the password of a user. Counts a failure, locks the user after too many failures, and records the events of
+ * both. A refusal returns only after a multiple of `limits.signInRefusalTimeStep`, so that the response time shows less
+ * about the reason of the refusal. After the outcomes `must_change` and `passed`, call `recordCredentialVerification`.
  * @param issuer the issuer of the user, with the settings that contain the password policy
  * @param usernameKey the normalized username
  */
@@ -96,7 +98,7 @@ async function decidePasswordSignIn(
     values,
   )
   const user = row && { accountId, issuerId, id: row.userId, username: row.username, status: row.status }
-  // Failures for an unknown username are counted too: the same statements and the same lock.
+  // Failures for an unknown username are counted too, so that an unknown username is locked like a known one.
   const subject = user?.id ?? `unknown:${sha256(`${issuerId} ${usernameKey}`).slice(0, 32)}`
 
   if (!(await startAttempt(context, subject))) {
@@ -134,7 +136,10 @@ async function decidePasswordSignIn(
   return { outcome: mustChange ? 'must_change' : 'passed', user, verifier: { id: verifierId, secretSetAt } }
 }
 
-/** Replaces an imported hash by a current one. Only possible now, because only now the password is known. */
+/**
+ * Replaces an imported hash with an Argon2id hash with the current parameters. This is possible only at a sign-in,
+ * because the password is known only then.
+ */
 async function replaceImportedHash(
   context: Context,
   verifierId: string,
@@ -146,8 +151,11 @@ async function replaceImportedHash(
 }
 
 /**
- * Records the events of a refused credential. Outside of a transaction they are kept even if the request fails later.
- * @param lockedUntil Unix milliseconds, if this failure locked the user
+ * Records the events of a failed sign-in. If it is called outside of a transaction, the events are kept even if the
+ * request fails later.
+ * @param user undefined if the user is unknown
+ * @param failure `method`: the authentication method. `reason`: the value of `data.reason` in the event. `lockedUntil`:
+ *   the end of the lock (Unix milliseconds) if this failure locked the user, otherwise null.
  */
 export async function recordSignInFailure(
   context: Context,
@@ -175,9 +183,12 @@ const usedText = `
     AND (NOT $5::boolean OR secret_set_at IS NOT DISTINCT FROM $6::bigint) RETURNING 1`
 
 /**
- * Records the last use of a correct credential, and its event. Call it in the transaction of the sign-in step.
- * @param verifier its id; for a secret that was checked before the transaction, a `CheckedVerifier`
- * @returns false if the verifier has been deleted or its secret changed in the meantime; then nothing is written
+ * Records that a credential was verified: sets its `last_used_at` and records `user.verification.succeeded`. Call it in
+ * the transaction of the sign-in step.
+ * @param verifier the ID of the verifier, or a `CheckedVerifier` if the secret was checked before the transaction;
+ *   undefined for a sign-in without a verifier, such as a code by email
+ * @returns false if the verifier has been deleted or its secret has been changed since the check; then nothing is
+ *   recorded
  */
 export async function recordCredentialVerification(
   context: Context,
@@ -204,7 +215,10 @@ export async function recordCredentialVerification(
   return true
 }
 
-/** Records the event of a completed sign-in. Call it in the transaction that completes it. */
+/**
+ * Records `user.login.succeeded`. Call it in the transaction that completes the sign-in.
+ * @param amr the authentication methods of the sign-in (RFC 8176)
+ */
 export async function recordSignInSuccess(
   context: Context,
   user: SignInUser,

@@ -1,6 +1,7 @@
 /**
- * One-time codes of an authenticator app (TOTP, RFC 6238; docs/contract.md#verifier-operations): SHA-1, 6 digits,
- * 30 seconds, a tolerance of one step. An enrollment is completed with a code. A time step is accepted once.
+ * One-time codes of an authenticator app (TOTP, RFC 6238; docs/contract.md#verifier-operations): SHA-1, 6 digits, time
+ * steps of 30 seconds, a tolerance of one time step. The user completes an enrollment by entering a code. The code of a
+ * time step is accepted only once.
  */
 import { Secret, TOTP } from 'otpauth'
 import { z } from 'zod'
@@ -34,7 +35,7 @@ export const totpEnrollment = defineVerifierKind({
     type: z.literal('totp_enrollment'),
     name: nameRule.optional(),
     ...descriptionFields,
-    // The label of the URI is `issuer:username`, so the issuer must not contain a colon.
+    // The label of the provisioning URI is `issuer:username`, so the issuer name must not contain a colon.
     issuerName: z
       .string('must be a string.')
       .trim()
@@ -70,7 +71,7 @@ export const totpEnrollment = defineVerifierKind({
   },
 })
 
-/** Key URI format of authenticator apps. */
+/** Returns the `otpauth:` URI for the QR code that the user scans with the authenticator app. */
 function provisioningUri(issuerName: string, username: string, secret: string): string {
   const issuer = encodeURIComponent(issuerName)
   const label = `${issuer}:${encodeURIComponent(username)}`
@@ -83,7 +84,8 @@ const completeRules = z.strictObject({
 })
 
 /**
- * Completes an enrollment with a code, which proves that the app has the secret. Consumes the time step of the code.
+ * Completes an enrollment with a code, which proves that the authenticator app has the secret. The code cannot be used
+ * again at a sign-in.
  * @throws invalid_request for a wrong code, insufficient_scope, not_found for an enrollment that is unknown, expired or
  *   has no attempts left, conflict if the user already has a TOTP verifier
  */
@@ -95,9 +97,10 @@ export async function completeEnrollment(context: Context, path: VerifiersPath, 
 }
 
 /**
- * Checks the code of an enrollment. Counts the attempt immediately, also if the caller fails later.
- * @returns a function that creates the verifier; call it in a transaction
- * @throws as `completeEnrollment`; so does the returned function
+ * Checks the code of an enrollment. The attempt is counted even if the caller's transaction is rolled back.
+ * @returns a function that creates the verifier; call it in a transaction. It throws not_found if the enrollment was
+ *   completed concurrently, and conflict if the user already has a TOTP verifier.
+ * @throws invalid_request for a wrong code, not_found for an enrollment that is unknown, expired or without attempts
  */
 export async function verifyEnrollmentCode(
   context: Context,
@@ -108,7 +111,8 @@ export async function verifyEnrollmentCode(
   const enrollment = await recordEnrollmentAttempt(context, path, 'totp', enrollmentId)
   if (!enrollment?.encryptedSecret) throw notFound('enrollment')
   const step = matchingTimeStep(context, enrollment.encryptedSecret, code)
-  if (step === undefined) throw invalidField('code', 'wrong_code', 'is not the code of this moment.')
+  if (step === undefined)
+    throw invalidField('code', 'wrong_code', 'is wrong or expired. Enter the code that the app shows now.')
   const { name, encryptedSecret } = enrollment
   const fields = { description: enrollment.description, metadata: enrollment.metadata as object }
   return async (tx) => {
@@ -123,7 +127,10 @@ export async function verifyEnrollmentCode(
   }
 }
 
-/** The time step whose code this is, at most one away from now. */
+/**
+ * Returns the number of the time step to which a code belongs (the current, previous or next one); undefined for a
+ * wrong code.
+ */
 function matchingTimeStep(context: Context, encryptedSecret: string, code: string): number | undefined {
   const token = code.replace(/\s/g, '')
   if (!/^\d{6}$/.test(token)) return undefined
@@ -138,9 +145,9 @@ const consumeText = `
   WHERE id = $1 AND (last_used_time_step IS NULL OR last_used_time_step < $2::bigint) RETURNING id`
 
 /**
- * Consumes the current code of the user's TOTP verifier in one statement. Codes of the same or an earlier time step are
- * refused from then on, also in parallel requests. Call it in the transaction of the sign-in step.
- * @returns the verifier's id; undefined for a wrong or used code
+ * Checks and consumes a code of the user's TOTP verifier. Codes of the same time step and of earlier time steps are
+ * refused afterwards, also in concurrent requests. Call it in the transaction of the sign-in step.
+ * @returns the verifier's ID; undefined for a wrong or used code, or if the user has no TOTP verifier
  */
 export async function consumeTotpCode(
   context: Context,

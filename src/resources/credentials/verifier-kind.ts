@@ -17,10 +17,10 @@ export interface VerifierPath extends VerifiersPath {
   verifierId: string
 }
 
-/** A user with the issuer, whose policies apply. */
+/** A user who has verifiers, and the user's issuer, whose policies apply to them. */
 export type VerifierOwner = User & { issuer: Issuer }
 
-/** The result of creating a verifier, including values that are shown once. */
+/** The result of creating a verifier. The additional fields contain secrets that later responses do not contain. */
 export type CreatedVerifier = Pick<
   Verifier,
   'id' | 'userId' | 'type' | 'name' | 'description' | 'metadata' | 'mustChange' | 'expiresAt' | 'lastUsedAt'
@@ -30,15 +30,17 @@ export type CreatedVerifier = Pick<
     /** Secret of a TOTP enrollment in base32, for users who cannot scan the URI. */
     secret?: string
     provisioningUri?: string
+    /** Backup codes. */
     codesPlain?: string[]
   }
 
 export interface VerifierKind<Shape extends z.ZodRawShape = z.ZodRawShape> {
-  /** Rules of the input; `type` selects the kind. */
+  /** Rules of the input. They contain the literal `type`, by which `createRules` selects the kind. */
   rules: z.ZodObject<Shape>
   /**
    * Does slow work and external calls before the transaction.
-   * @returns a function to call in the transaction, in which the user's row is locked
+   * @returns a function that stores the verifier. Call it in a transaction that has locked the user's row
+   *   (`lockVerifierOwner`).
    * @throws invalid_request, conflict
    */
   prepare(
@@ -52,18 +54,22 @@ export interface VerifierKind<Shape extends z.ZodRawShape = z.ZodRawShape> {
 export const defineVerifierKind = <Shape extends z.ZodRawShape>(kind: VerifierKind<Shape>): VerifierKind<Shape> => kind
 
 /**
- * Fields of all kinds. `name` is null for no name; docs/contract.md#credentials says for which kinds it is required.
+ * Rule of a verifier's name; null means no name. docs/contract.md#credentials says for which types a name is required.
  */
 export const nameRule = z
   .string('must be a string or null.')
   .max(limits.maxNameLength, `must have at most ${limits.maxNameLength} characters.`)
   .nullable()
+/** Rules of the optional fields that all kinds have. */
 export const descriptionFields = {
   description: fieldSchemas.description.optional(),
   metadata: fieldSchemas.metadata.optional(),
 }
 
-/** Rule of bytes in base64url without padding (RFC 4648 section 5). */
+/**
+ * Returns the rule of bytes in base64url without padding (RFC 4648 section 5).
+ * @param maxBytes maximum number of decoded bytes
+ */
 export const base64url = (maxBytes: number) =>
   z
     .string('must be a string.')
@@ -73,7 +79,7 @@ export const base64url = (maxBytes: number) =>
     })
     .max(Math.ceil((maxBytes * 4) / 3), `must have at most ${maxBytes} bytes.`)
 
-/** Returns the user of this path with the issuer. @throws not_found */
+/** Returns the user of this path and the user's issuer. @throws not_found */
 export async function requireVerifierOwner(context: Context, path: VerifiersPath): Promise<VerifierOwner> {
   const { accountId, issuerId, userId } = path
   const user = await context.db.user.findFirst({
@@ -84,7 +90,10 @@ export async function requireVerifierOwner(context: Context, path: VerifiersPath
   return user
 }
 
-/** Locks the user's row to serialize changes of the user's verifiers. @throws not_found for a deleted user */
+/**
+ * Locks the user's row until the transaction ends, so that concurrent changes of the user's verifiers wait.
+ * @throws not_found for a deleted user
+ */
 export async function lockVerifierOwner(
   context: Context,
   { id, issuerId }: { id: string; issuerId: string },
@@ -94,7 +103,11 @@ export async function lockVerifierOwner(
   if (!row) throw notFound('user')
 }
 
-/** Creates a verifier and its event. */
+/**
+ * Creates a verifier and records `user.verifier.created`.
+ * @param fields the description and metadata of the verifier
+ * @param columns the other columns of the verifier; `createdBy` is the current actor by default
+ */
 export async function insertVerifier(
   context: Context,
   { accountId, issuerId, id: userId }: Pick<User, 'accountId' | 'issuerId' | 'id'>,
@@ -125,7 +138,7 @@ export async function insertVerifier(
 
 /**
  * Records an event about a verifier.
- * @param before the row before an update, to record the changed fields
+ * @param before the row before an update, from which the changed fields are computed
  */
 export async function recordVerifierEvent(
   context: Context,

@@ -1,10 +1,11 @@
-/** The verifier kinds that can be created with a POST, by `type`. */
+/** The types of verifiers, and the kinds that callers of the API can create. */
 import { z } from 'zod'
 import { backupCodes } from './backup-codes.js'
 import { passkey } from './passkey.js'
 import { password, temporaryPassword } from './password.js'
 import { totpEnrollment } from './totp.js'
 
+/** The kinds that `createVerifier` can create, by their `type`. */
 export const verifierKinds = {
   password,
   temporary_password: temporaryPassword,
@@ -13,7 +14,7 @@ export const verifierKinds = {
   backup_codes: backupCodes,
 } as const
 
-/** All types of verifiers. Completing an enrollment creates a `totp`; a sign-in creates an `oauth`. */
+/** All types of verifiers. `completeEnrollment` creates the type `totp`; a sign-in at a provider creates `oauth`. */
 export const verifierTypes = [
   'password',
   'temporary_password',
@@ -25,12 +26,13 @@ export const verifierTypes = [
 ] as const
 export type VerifierType = (typeof verifierTypes)[number]
 
-/** Fields that a PATCH can change besides name, description and metadata. */
+/** Fields that `updateVerifier` can change in addition to `name`, `description` and `metadata`. */
 export const changeableFields: Partial<Record<VerifierType, readonly string[]>> = {
   password: ['password', 'mustChange', 'expiresAt'],
   temporary_password: ['mustChange'],
 }
 
+/** Input rules of `createVerifier`. */
 export const createRules = z.discriminatedUnion(
   'type',
   [password.rules, temporaryPassword.rules, passkey.rules, totpEnrollment.rules, backupCodes.rules],

@@ -1,4 +1,4 @@
-/** Events and mail for removed credentials (docs/contract.md#proof-of-a-mailbox). */
+/** Events and emails about removed credentials (docs/contract.md#proof-of-a-mailbox). */
 import type { Context } from '../../platform/context.js'
 import { sql, type Verifier } from '../../platform/postgres/database.js'
 import { emailAddressSql } from '../email-address.js'
@@ -6,15 +6,15 @@ import { recordEvent } from '../events/record-event.js'
 import type { MessageKind } from '../messages/message-texts.js'
 import { type Message, sendMessage } from '../messages/messages.js'
 
-/** The reasons of `data.reason` in `user.verifier.deleted`, with the mail that each sends. */
+/** The values of `reason` of `recordVerifierRemoval` (`data.reason` in the event), with the email for each. */
 const mailKinds = {
-  /** DELETE of the verifier. */
+  /** A caller of the API deleted the verifier. */
   deleted: 'credential_removed',
   /** A new set of backup codes was created. */
   replaced: 'backup_codes_replaced',
-  /** First proof of the mailbox of an account that was created by sign-up (decision 0048). */
+  /** The email address of a user who was created by sign-up was verified for the first time (decision 0048). */
   mailbox_proved: 'credentials_removed',
-  /** Sign-in with a recovery link (decision 0053). */
+  /** The user of a recovery link reported the credential as lost (decision 0053). */
   recovered: 'credential_removed',
 } as const satisfies Record<string, MessageKind>
 
@@ -23,8 +23,9 @@ const recipientText = `
   FROM users u JOIN issuers i ON i.id = u.issuer_id WHERE u.id = $1 AND u.issuer_id = $2`
 
 /**
- * Records the removal of verifiers of one user: an event for each, and one mail if the user has an address. Call it in
- * the transaction that deletes them.
+ * Records the removal of verifiers: one event `user.verifier.deleted` per verifier, and one email if the user has an
+ * email address. Call it in the transaction that deletes the verifiers.
+ * @param verifiers verifiers of one user
  */
 export async function recordVerifierRemoval(
   context: Context,

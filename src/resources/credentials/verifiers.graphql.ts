@@ -37,9 +37,10 @@ import { createVerifier, deleteVerifier, getVerifier, listVerifiers, updateVerif
 export const VerifierTypeEnum = enumOf(verifierTypes)
 registerEnumType(VerifierTypeEnum, { name: 'VerifierType' })
 
-/** Fields of all verifiers. A creation returns the type with the additional fields of its kind. */
+/** Fields of all verifiers. `createVerifier` returns the type that has the additional fields of the created kind. */
 @InterfaceType({
-  description: 'A credential of a user. Hashes are never returned; secrets only in the response that creates them.',
+  description:
+    'A credential of a user. Hashes are never returned. A secret is returned only in the response to its creation.',
   resolveType: (value: object) =>
     'codesPlain' in value ? 'NewBackupCodes' : 'enrollmentId' in value ? 'TotpEnrollment' : 'Verifier',
 })
@@ -70,7 +71,7 @@ abstract class AnyVerifier {
   updatedAt!: number
 }
 
-@ObjectType({ implements: AnyVerifier, description: 'A stored verifier.' })
+@ObjectType({ implements: AnyVerifier, description: 'A stored credential of a user, without its secret.' })
 export class Verifier extends AnyVerifier {}
 
 @ObjectType({
@@ -80,23 +81,25 @@ export class Verifier extends AnyVerifier {}
 export class TotpEnrollment extends AnyVerifier {
   @Field(() => ID)
   enrollmentId!: string
-  @Field(() => String, { description: 'The secret in base32. Shown once.' })
+  @Field(() => String, { description: 'The secret in base32. Only the response to `createVerifier` contains it.' })
   secret!: string
-  @Field(() => String, { description: 'The otpauth URI to display as a QR code. Shown once.' })
+  @Field(() => String, { description: 'The otpauth URI to display as a QR code. It contains the secret.' })
   provisioningUri!: string
 }
 
-@ObjectType({ implements: AnyVerifier, description: 'The result of creating backup codes.' })
+@ObjectType({ implements: AnyVerifier, description: 'A new set of backup codes.' })
 export class NewBackupCodes extends AnyVerifier {
-  @Field(() => [String], { description: 'Ten codes. Each can be used once. Shown once.' })
+  @Field(() => [String], {
+    description: 'Ten codes, each of which can be used once. Only the response to `createVerifier` contains them.',
+  })
   codesPlain!: string[]
 }
 
 @ObjectType({ description: 'The public properties of a passkey.' })
 class Passkey {
-  @Field(() => String, { description: 'In base64url.' })
+  @Field(() => String, { description: 'The credential ID in base64url.' })
   credentialId!: string
-  @Field(() => Int, { description: 'A COSE algorithm: -7 ES256, -8 EdDSA, -257 RS256.' })
+  @Field(() => Int, { description: 'The COSE algorithm of the key: -7 (ES256), -8 (EdDSA) or -257 (RS256).' })
   algorithm!: number
   @Field(() => [String])
   transports!: string[]
@@ -147,7 +150,7 @@ class CreateVerifierInput {
   type!: VerifierType
   @Field(() => String, {
     nullable: true,
-    description: 'Required for passwords. Null means no name; a temporary_password must have one.',
+    description: 'Required for a password (null means no name) and for a temporary_password (not null).',
   })
   name?: string | null
   @Field(() => String, { nullable: true })
@@ -167,13 +170,14 @@ class CreateVerifierInput {
     description: 'For a totp_enrollment: the issuer name in the authenticator app.',
   })
   issuerName?: string | null
-  @Field(() => String, { nullable: true, description: 'For a passkey, like all fields below. In base64url.' })
+  @Field(() => String, { nullable: true, description: 'For a passkey: the credential ID in base64url.' })
   credentialId?: string | null
-  @Field(() => String, { nullable: true, description: 'A COSE_Key in base64url.' })
+  @Field(() => String, { nullable: true, description: 'For a passkey: the public key, a COSE_Key in base64url.' })
   publicKey?: string | null
   @Field(() => Int, {
     nullable: true,
-    description: 'A COSE algorithm: -7 ES256, -8 EdDSA, -257 RS256. Must match the key.',
+    description:
+      'For a passkey: the COSE algorithm of `publicKey`, which is -7 (ES256), -8 (EdDSA) or -257 (RS256). If given, it must match the key.',
   })
   algorithm?: number | null
   @Field(() => Int, { nullable: true })
@@ -190,10 +194,11 @@ class CreateVerifierInput {
   backupState?: boolean | null
   @Field(() => JSONObject, {
     nullable: true,
-    description: 'RegistrationResponseJSON (WebAuthn level 3), instead of the fields of the key.',
+    description:
+      'For a passkey: the RegistrationResponseJSON (WebAuthn level 3) of the browser. Use it with `challengeId` instead of `credentialId`, `publicKey` and the other fields of the key.',
   })
   credential?: object | null
-  @Field(() => ID, { nullable: true, description: 'The challenge to which `credential` responds.' })
+  @Field(() => ID, { nullable: true, description: 'For a passkey: the challenge to which `credential` responds.' })
   challengeId?: string | null
 }
 
@@ -201,7 +206,8 @@ class CreateVerifierInput {
 class PasskeyChallengeInput {
   @Field(() => String, {
     nullable: true,
-    description: 'The relying party: a host of the issuer. The default is the host of the IdP.',
+    description:
+      'The relying party ID: the host of the IdP (the default), or a verified domain that is assigned to the issuer.',
   })
   rpId?: string | null
 }

@@ -1,6 +1,7 @@
 /**
  * Credentials of users, called verifiers (docs/contract.md#credentials, docs/contract.md#verifier-operations).
- * verifier-kinds.ts lists the kinds. Hashes are never returned; secrets only in the response that creates them.
+ * verifier-kinds.ts lists the kinds. The API never returns hashes, and returns a secret only in the response to the
+ * request that creates it.
  */
 import { z } from 'zod'
 import { conflict, invalidFields, notFound } from '../../kernel/errors.js'
@@ -36,7 +37,7 @@ const updateRules = z.strictObject({
   expiresAt: fieldSchemas.timestamp.nullable().optional(),
 })
 
-/** Lists the newest verifiers first. */
+/** Lists the verifiers of a user, newest first. @throws invalid_request, not_found */
 export async function listVerifiers(
   context: Context,
   path: VerifiersPath,
@@ -84,7 +85,7 @@ export async function getVerifier(context: Context, path: VerifierPath): Promise
 /**
  * Creates a verifier or a pending enrollment (`totp_enrollment`).
  * @throws invalid_request, insufficient_scope, not_found, conflict for a second verifier of a type that a user can have
- *   once, or a registered passkey
+ *   only once, or for a passkey whose credential ID the issuer already has
  */
 export async function createVerifier(context: Context, path: VerifiersPath, input: unknown): Promise<CreatedVerifier> {
   const values = checkInput(createRules, input)
@@ -137,17 +138,17 @@ async function preparePasswordChange(context: Context, path: VerifiersPath, veri
   return newPasswordColumns(context, owner, verifier, password)
 }
 
-/** @throws invalid_request naming the fields that cannot be changed on this type */
+/** @throws invalid_request with one detail for each field that cannot be changed for this type of verifier */
 function requireChangeableFields({ type }: Verifier, values: object): void {
   const allowed = ['name', 'description', 'metadata', ...(changeableFields[type as VerifierType] ?? [])]
   const rejected = Object.keys(values).filter((field) => !allowed.includes(field))
-  const message = `cannot be changed on a ${type}. Delete the verifier and create another one.`
+  const message = `cannot be changed for a verifier of the type ${type}. Delete the verifier and create another one.`
   if (rejected.length > 0) throw invalidFields(rejected.map((field) => ({ field, code: 'not_allowed', message })))
 }
 
 /**
- * Deletes a verifier. Requires the authority of the user, because without the second factor the first one is sufficient
- * (docs/contract.md#authority-for-changes).
+ * Deletes a verifier. Requires the authority of the user, because after the deletion of a second factor the first
+ * factor is sufficient to sign in (docs/contract.md#authority-for-changes).
  * @throws insufficient_scope, not_found
  */
 export async function deleteVerifier(context: Context, path: VerifierPath): Promise<void> {
@@ -160,7 +161,7 @@ export async function deleteVerifier(context: Context, path: VerifierPath): Prom
   })
 }
 
-/** Returns the first page of verifiers of several users in one query. */
+/** Loads the newest verifiers of several users in one query. @returns a page per user, in the order of `userIds` */
 export async function verifiersOf(
   context: Context,
   userIds: readonly string[],

@@ -46,7 +46,7 @@ export class Domain {
   verified!: boolean
   @Field(() => Timestamp, { nullable: true })
   verifiedAt!: number | null
-  @Field(() => String, { nullable: true })
+  @Field(() => String, { nullable: true, description: 'The issuer to which the domain is assigned; null for none.' })
   issuerId!: string | null
   @Field(() => Timestamp)
   createdAt!: number
@@ -94,14 +94,18 @@ export class DomainResolver {
     return addDomain(context, path, input)
   }
 
-  @Mutation(() => Boolean, { description: 'Removes a domain and its assignment.' })
+  @Mutation(() => Boolean, {
+    description: 'Removes a domain. If it is assigned to an issuer, the issuer can no longer be reached under it.',
+  })
   @Scope('domains', 'delete')
   async deleteDomain(@Ctx() context: Context, @Args(() => DomainPath) path: DomainPath) {
     await removeDomain(context, path)
     return true
   }
 
-  @Mutation(() => Domain, { description: 'Verifies a domain by the TXT record of its `verification`.' })
+  @Mutation(() => Domain, {
+    description: 'Verifies a domain by looking up the TXT record that its field `verification` describes.',
+  })
   @Scope('domains', 'write')
   verifyDomain(
     @Ctx() context: Context,

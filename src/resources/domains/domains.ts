@@ -1,6 +1,7 @@
 /**
- * Custom domains of an account (docs/contract.md#domain-endpoints): added unverified, verified by a DNS TXT record, and
- * assigned to one issuer at a time. A host belongs to the account that verified it first.
+ * Custom domains of an account (docs/contract.md#domain-endpoints). A new domain is unverified. A DNS TXT record
+ * verifies it, and a verified domain can be assigned to one issuer at a time. Several accounts can add the same host,
+ * but only one of them can verify it.
  */
 import { randomBytes } from 'node:crypto'
 import { z } from 'zod'
@@ -36,7 +37,7 @@ export const verificationOf = (domain: Domain) => ({
   value: `gatehouse-verify=${domain.verificationToken}`,
 })
 
-/** Lists domains, newest first. */
+/** Lists the domains of an account, newest first. @throws invalid_request, not_found for the account */
 export async function listDomains(context: Context, path: InAccount, request: PageRequest): Promise<Page<Domain>> {
   const { accountId } = path
   const limit = checkPageLimit(request)
@@ -52,7 +53,7 @@ export async function listDomains(context: Context, path: InAccount, request: Pa
 /**
  * Adds an unverified domain.
  * @throws invalid_request for an invalid host or too many domains, conflict if this account already has the domain or
- *   another account has verified it
+ *   another account has verified it, not_found for the account
  */
 export async function addDomain(context: Context, path: InAccount, input: unknown): Promise<Domain> {
   const host = requireHost('host', checkInput(createRules, input).host)
@@ -75,7 +76,7 @@ export async function addDomain(context: Context, path: InAccount, input: unknow
   })
 }
 
-/** Removes a domain and its assignment. @throws not_found */
+/** Removes a domain, also if it is assigned to an issuer. @throws not_found */
 export async function removeDomain(context: Context, path: DomainPath): Promise<void> {
   await transaction(context, async (tx) => {
     await lockAccount(tx, path)
@@ -89,7 +90,8 @@ export async function removeDomain(context: Context, path: DomainPath): Promise<
 
 /**
  * Verifies a domain by its TXT record. A verified domain stays verified, even if the record is removed.
- * @throws invalid_request if the record is missing, conflict if another account has verified the host, not_found
+ * @throws invalid_request if the record was not found or the DNS lookup failed, conflict if another account has
+ *   verified the host, not_found
  */
 export async function verifyDomain(context: Context, path: DomainPath): Promise<Domain> {
   const domain = await requireDomain(context, path)
@@ -123,7 +125,7 @@ export async function verifyDomain(context: Context, path: DomainPath): Promise<
 
 /**
  * Assigns a verified domain to an issuer of the account and unassigns it from its previous issuer. Links in emails of
- * the issuer use its domain and carry credentials, so the caller needs the authority of the issuer's users.
+ * the issuer have the assigned domain and contain credentials, so the caller needs the authority of the issuer's users.
  * @throws invalid_request if the domain is not verified, insufficient_scope, not_found for the domain or the issuer
  */
 export async function assignDomain(context: Context, path: DomainPath, input: unknown): Promise<Domain> {
@@ -142,7 +144,7 @@ export async function assignDomain(context: Context, path: DomainPath, input: un
   })
 }
 
-/** @throws invalid_request if the domain is not assigned, not_found */
+/** Unassigns a domain from its issuer. @throws invalid_request if the domain is not assigned, not_found */
 export async function unassignDomain(context: Context, path: DomainPath): Promise<Domain> {
   return transaction(context, async (tx) => {
     await lockAccount(tx, path)
@@ -161,13 +163,16 @@ export async function unassignDomainsOf(context: Context, { accountId, issuerId 
   }
 }
 
-/** Returns the verified custom domains of an issuer. */
+/** Returns the host names of the verified domains that are assigned to an issuer. */
 export async function verifiedHostsOf(context: Context, { accountId, issuerId }: InIssuer): Promise<string[]> {
   const rows = await context.db.domain.findMany({ where: { accountId, issuerId, verified: true } })
   return rows.map(({ host }) => host)
 }
 
-/** Writes the assignment and invalidates the cached issuers, whose URLs depend on it. */
+/**
+ * Assigns a domain to an issuer, or unassigns it if `issuerId` is null. Invalidates the cached issuers, whose URLs
+ * depend on the assignment.
+ */
 async function setDomainIssuer(context: Context, before: Domain, issuerId: string | null): Promise<Domain> {
   const data = { issuerId, updatedAt: context.now() }
   const domain = await context.db.domain.update({ where: { id: before.id }, data })
@@ -179,8 +184,9 @@ async function setDomainIssuer(context: Context, before: Domain, issuerId: strin
 }
 
 /**
- * Replaces the set of domains of an account: adds missing hosts unverified and removes the others. Call it in the
- * transaction that has written the account row, whose lock enforces the limit under parallel requests.
+ * Replaces the set of domains of an account: adds missing hosts as unverified domains and removes domains whose host is
+ * not in `hosts`. Call it in the transaction that has written the row of the account, because the lock on the row
+ * enforces the maximum number of domains under concurrent requests.
  * @returns the old and new hosts, or undefined if nothing changed
  * @throws invalid_request for an invalid host or too many domains; insufficient_scope for additions without
  *   `domains:write` or removals without `domains:delete` (docs/contract.md#authority-for-changes); conflict for a host
@@ -240,15 +246,17 @@ async function lockDomain(context: Context, path: DomainPath): Promise<Domain> {
 }
 
 /**
- * Gives the account a new version, because its domains are part of it: a stale If-Match must fail
- * (docs/contract.md#etag-and-if-match). The account row is locked before the domain row, to avoid deadlocks.
+ * Gives the account a new version (ETag), because the domains are a part of the account and a request with an old
+ * If-Match must fail (docs/contract.md#etag-and-if-match).
  */
 async function bumpAccountVersion(context: Context, { accountId }: InAccount): Promise<void> {
   await context.db.account.update({ where: { id: accountId }, data: { updatedAt: context.now() } })
 }
 
 /**
- * Locks the account to enforce the limit under parallel requests (docs/contract.md#limits-under-parallel-requests).
+ * Locks the row of the account, so that concurrent requests cannot exceed the maximum number of domains
+ * (docs/contract.md#limits-under-parallel-requests). Call it before `lockDomain`, because different orders of locking
+ * could cause deadlocks.
  * @throws not_found
  */
 async function lockAccount(context: Context, { accountId }: InAccount): Promise<void> {
@@ -258,14 +266,14 @@ async function lockAccount(context: Context, { accountId }: InAccount): Promise<
 
 const verifiedElsewhereError = (host: string): ApiError => conflict(`Another account has verified the domain ${host}.`)
 
-/** @throws conflict */
+/** @throws conflict if another account has verified one of the hosts */
 async function requireNotVerifiedElsewhere(context: Context, { accountId }: InAccount, hosts: string[]): Promise<void> {
   const where = { host: { in: hosts }, verified: true, accountId: { not: accountId } }
   const owner = await context.db.domain.findFirst({ where })
   if (owner) throw verifiedElsewhereError(owner.host)
 }
 
-/** No account may claim the hosts of this deployment. */
+/** @throws invalid_request for a host of this deployment (BASE_URL, IDP_URL), which no account may add */
 function requireForeignHost({ config }: Context, field: string, host: string): void {
   if ([config.baseUrl, config.idpUrl].some((url) => new URL(url).hostname === host)) {
     throw invalidField(field, 'reserved', 'must not be a host of this deployment.')

@@ -14,7 +14,7 @@ export function requireHost(field: string, text: string): string {
   if (host === undefined) {
     throw invalidField(field, 'invalid_format', 'must be a domain name such as login.example.com.')
   }
-  // No tenant may claim a public suffix, neither a registry's (co.uk) nor a private one (github.io).
+  // No account may add a public suffix, neither one of a registry (co.uk) nor a private one (github.io).
   if (parse(host, { allowPrivateDomains: true }).publicSuffix === host) {
     throw invalidField(field, 'public_suffix', 'must not be a public suffix, under which anyone can register a domain.')
   }
@@ -24,7 +24,7 @@ export function requireHost(field: string, text: string): string {
 /** Returns the stored form of a host name, or undefined if it is not a domain name. */
 export function normalizeHost(text: string): string | undefined {
   const name = text.trim().replace(/\.$/, '')
-  // Rejected first, because domainToASCII extracts the host from user@host, host:port and host/path.
+  // These characters are rejected first, because domainToASCII would extract the host from user@host or host:port.
   const host = /[\s/?#@:\\[\]%]/.test(name) ? '' : domainToASCII(name).toLowerCase()
   const labels = host.split('.')
   const isName = host.length <= 253 && labels.length >= 2 && labels.every((part) => labelPattern.test(part))

@@ -81,7 +81,7 @@ export const issuerFindings = {
     path: methodPath,
     message: ({ name, problem }) => `${quoted(name)} is enabled, but the sign-in page does not offer it: ${problem}`,
     fix: ({ fix }) => fix,
-    example: { ...sampleMethod, problem: 'client_secret is missing.', fix: 'Add it to the settings.' },
+    example: { ...sampleMethod, problem: 'client_secret is missing.', fix: 'Add client_secret to the settings.' },
   }),
 
   AUTH_METHOD_REDIRECT_URI: issuerFinding({

@@ -1,7 +1,7 @@
 /**
- * Readiness of authentication methods. A federated method can be stored with incomplete settings; the sign-in page
- * offers it only when it is ready (docs/contract.md#configuration-health). The sign-in page, GraphQL and health use
- * this module.
+ * Readiness of authentication methods. A federated method can be stored although it cannot work with its settings; the
+ * sign-in page offers it only when it is ready (docs/contract.md#configuration-health). The sign-in page, GraphQL and
+ * health use this module.
  */
 import { presetNames, presetOf } from './oauth2-presets.js'
 import { isUpstreamKind, type UpstreamKind, upstreamKinds } from './upstream-settings.js'
@@ -13,26 +13,28 @@ export const isFirstFactorKind = (kind: string): boolean => kind !== 'totp' && k
 export interface MethodSettings {
   method: string
   settings: Record<string, unknown>
-  /** The encrypted settings by name, with or without their ciphertext. */
+  /** The encrypted settings by name. Only the flag `unusable` is read, so the ciphertext may be missing. */
   secrets: Record<string, { unusable?: boolean }>
 }
 
-/** SQL expression for the secrets of a method `m` without their ciphertext. */
+/** SQL expression for the `secrets` of the authentication method `m` without their ciphertext. */
 export const secretsSql = `(SELECT coalesce(jsonb_object_agg(key, value - 'encrypted'), '{}') FROM jsonb_each(m.secrets))`
 
-/** The problem and its fix, one sentence each. The problem can start with a field name in lower case. */
+/**
+ * Why a method is not ready and how to fix it, in one sentence each. `problem` can start with a lower-case field name.
+ */
 export interface ReadinessProblem {
   problem: string
   fix: string
 }
 
-/** @returns the problem and its fix, or undefined if the method is ready */
+/** Returns the problem of a method and its fix as one text; undefined if the method is ready. */
 export function readinessMessage(method: MethodSettings): string | undefined {
   const reason = readinessProblem(method)
   return reason && `${reason.problem} ${reason.fix}`
 }
 
-/** @returns undefined if the method is ready */
+/** Returns the problem of a method and its fix; undefined if the method is ready. */
 export function readinessProblem({ method, settings, secrets }: MethodSettings): ReadinessProblem | undefined {
   if (!isUpstreamKind(method)) return undefined
   const { required, secret } = upstreamKinds[method]
@@ -41,14 +43,14 @@ export function readinessProblem({ method, settings, secrets }: MethodSettings):
   if (missing.length > 0)
     return {
       problem: missingFieldsMessage(missing),
-      fix: `Add ${missing.length === 1 ? 'it' : 'them'} to the settings.`,
+      fix: `Add ${listOf(missing)} to the settings.`,
     }
   return readinessChecks[method]?.({ settings, secrets })
 }
 
 type ReadinessCheck = (method: Omit<MethodSettings, 'method'>) => ReadinessProblem | undefined
 
-/** Checks beyond the required settings. */
+/** The kinds that need more than their required settings, with the check of each. */
 const readinessChecks: Partial<Record<UpstreamKind, ReadinessCheck>> = {
   oauth2({ settings }) {
     if (presetOf(settings['provider'])) return undefined
@@ -63,12 +65,16 @@ const readinessChecks: Partial<Record<UpstreamKind, ReadinessCheck>> = {
     if (secrets['private_key']?.unusable !== true) return undefined
     return {
       problem: 'private_key is not an EC P-256 private key in PEM form.',
-      fix: 'Set it to the content of the .p8 file from Apple.',
+      fix: 'Set private_key to the content of the .p8 file from Apple.',
     }
   },
 }
 
-function missingFieldsMessage(keys: readonly string[]): string {
-  const [last, ...others] = [...keys].reverse()
-  return others.length === 0 ? `${last} is missing.` : `${others.reverse().join(', ')} and ${last} are missing.`
+const missingFieldsMessage = (keys: readonly string[]): string =>
+  `${listOf(keys)} ${keys.length === 1 ? 'is' : 'are'} missing.`
+
+/** Returns the names as an enumeration: `a`, `a and b`, `a, b and c`. */
+function listOf(names: readonly string[]): string {
+  const [last, ...others] = [...names].reverse()
+  return others.length === 0 ? `${last}` : `${others.reverse().join(', ')} and ${last}`
 }

@@ -165,7 +165,8 @@ export class AuthMethodResolver {
   }
 
   @FieldResolver(() => JSONObject, {
-    description: 'The settings without secrets. A flag such as client_secret_set says that a secret is set.',
+    description:
+      'The settings without secrets. `client_secret_set` or `private_key_set` says whether the secret of a federated method is set.',
   })
   settings(@Root() method: AuthMethodRow): object {
     return publicSettings(method)
@@ -182,7 +183,7 @@ export class AuthMethodResolver {
 
   @FieldResolver(() => Boolean, {
     description:
-      'False if the settings of a federated method are incomplete. The sign-in page does not offer such a method.',
+      'False if a federated method cannot work with its settings. The sign-in page does not offer such a method.',
   })
   ready(@Root() method: AuthMethodRow): boolean {
     return readinessMessageOf(method) === null
@@ -190,7 +191,7 @@ export class AuthMethodResolver {
 
   @FieldResolver(() => String, {
     nullable: true,
-    description: 'Why the method is not ready and how to fix it. Null if it is ready.',
+    description: 'Why the method is not ready, and how to fix its settings. Null if the method is ready.',
   })
   notReadyReason(@Root() method: AuthMethodRow): string | null {
     return readinessMessageOf(method)

@@ -1,6 +1,6 @@
 /**
- * Authentication methods of an issuer (docs/contract.md#authentication-methods). Upstream secrets are encrypted and
- * write-only.
+ * Authentication methods of an issuer (docs/contract.md#authentication-methods). The secrets of federated methods are
+ * stored encrypted, and responses do not contain them.
  */
 import { z } from 'zod'
 import { conflict, invalidField, invalidFields, notFound } from '../../kernel/errors.js'
@@ -88,9 +88,10 @@ export async function getAuthMethod(context: Context, path: AuthMethodPath): Pro
 }
 
 /**
- * Creates an authentication method. A method with which existing users can sign in needs the authority of these users
- * (docs/contract.md#authority-for-changes).
- * @throws invalid_request, insufficient_scope, not_found, conflict if the kind allows only one method per issuer
+ * Creates an authentication method. A method with which existing users can sign in requires the authority of the
+ * issuer's users (docs/contract.md#authority-for-changes).
+ * @throws invalid_request, insufficient_scope, not_found, conflict if the issuer already has a method of a kind that is
+ *   allowed only once per issuer
  */
 export async function createAuthMethod(context: Context, path: InIssuer, input: unknown): Promise<AuthMethod> {
   const values = checkInput(createRules, input)
@@ -130,8 +131,9 @@ export async function createAuthMethod(context: Context, path: InIssuer, input: 
 /**
  * Updates an authentication method. `settings` is a JSON Merge Patch (RFC 7396); `method` is immutable. Enabling
  * sign-in, changing the settings of a federated method and disabling a second factor affect all users of the issuer, so
- * they need the users' authority (docs/contract.md#authority-for-changes).
- * @throws invalid_request, insufficient_scope, not_found, precondition_failed
+ * these changes require the users' authority (docs/contract.md#authority-for-changes).
+ * @throws invalid_request, insufficient_scope, not_found, precondition_failed, conflict for disabling the last usable
+ *   sign-in method of the console
  */
 export async function updateAuthMethod(
   context: Context,
@@ -158,7 +160,7 @@ export async function updateAuthMethod(
           mergePatch(row.settings, settings) as JsonObject,
           row.secrets as JsonObject,
         )
-      // Users with a linked upstream account can sign in again, even if link_by_email is false.
+      // Existing users who have linked an upstream account can sign in again, even if link_by_email is false.
       const reenablesSignIn = values.enabledLogin === true && !row.enabledLogin && !isSecondFactor(kind)
       const changesProvider = isUpstreamKind(kind) && settings !== undefined
       if (reenablesSignIn || changesProvider || (values.enabledLogin === false && isEnabledSecondFactor(row)))
@@ -177,7 +179,11 @@ export async function updateAuthMethod(
   })
 }
 
-/** @throws insufficient_scope if it removes an enabled second factor, not_found, precondition_failed */
+/**
+ * Deletes an authentication method. Deleting an enabled second factor requires the authority of the issuer's users.
+ * @throws insufficient_scope, not_found, precondition_failed, conflict for the last usable sign-in method of the
+ *   console
+ */
 export async function deleteAuthMethod(context: Context, path: AuthMethodPath, ifMatch?: string | null): Promise<void> {
   await updateWithOptimisticLock<AuthMethod, object>(context, {
     resourceName: 'authentication method',
@@ -217,19 +223,22 @@ async function recordAuthMethodEvent(
   await notify(context, 'issuer', issuerId)
 }
 
-/** Returns whether a method is only a second factor. */
+/** Returns whether a kind of method can only be a second factor. */
 const isSecondFactor = (method: string): boolean => method === 'totp' || method === 'backup_codes'
 
-/** Returns whether existing users can sign in with a new method. New providers can only link them by email address. */
+/**
+ * Returns whether existing users can sign in with a new method. With a new federated method they can sign in only if
+ * the method links upstream accounts to existing users by email address.
+ */
 const canSignInExistingUsers = (method: string, settings: unknown): boolean =>
   isUpstreamKind(method) ? (settings as UpstreamSettings).link_by_email !== false : !isSecondFactor(method)
 
-/** Returns whether removing the method would remove a second factor from users. */
+/** Returns whether the method is enabled and users may have it as their second factor. A passkey can be one. */
 const isEnabledSecondFactor = ({ method, enabledLogin }: AuthMethod): boolean =>
   enabledLogin && (isSecondFactor(method) || method === 'passkey')
 
 /**
- * Upstream methods require `settings` and `first_factor_only`, which must be true. Other methods do not have
+ * Checks that federated methods have `settings` and `first_factor_only: true`, and that other methods do not have
  * `first_factor_only` (docs/contract.md#authentication-methods).
  */
 function checkKindFields(method: AuthMethodKind, firstFactorOnly: boolean | undefined, hasSettings: boolean): void {
@@ -246,16 +255,23 @@ function checkKindFields(method: AuthMethodKind, firstFactorOnly: boolean | unde
 
 /** The stored secret of an upstream provider. */
 type StoredUpstreamSecret = {
+  /** The ciphertext of the secret. */
   encrypted: string
   /** Return value of `secretTarget` when the secret was set. */
   target: string
-  /** The secret is stored as given, but has an invalid format (docs/contract.md#configuration-health). */
+  /**
+   * Set if the secret has an invalid format, so that the method is not ready (docs/contract.md#configuration-health).
+   */
   unusable?: true
 }
 
 /**
- * Separates the secret from the settings and encrypts it. Keeps the stored secret unless a new one is given; the secret
- * must be given again if the provider to which it is sent changes (docs/contract.md#secret-storage).
+ * Validates the settings, separates the secret from them and encrypts it. Keeps the stored secret if no new one is
+ * given. If the provider that receives the secret changes, the secret must be given again
+ * (docs/contract.md#secret-storage).
+ * @param stored the column `secrets` of an existing method
+ * @returns the columns `settings` and `secrets`
+ * @throws invalid_request
  */
 function checkAuthMethodSettings(context: Context, method: AuthMethodKind, submitted: JsonObject, stored: JsonObject) {
   if (!isUpstreamKind(method)) return { settings: submitted, secrets: {} }
@@ -289,7 +305,7 @@ function checkAuthMethodSettings(context: Context, method: AuthMethodKind, submi
   return { settings, secrets: { [kindFields.secret]: upstreamSecret } }
 }
 
-/** Returns the settings without the secret, and whether it is set. */
+/** Returns the settings without the secret, and `client_secret_set` or `private_key_set` for federated methods. */
 export function publicSettings(method: AuthMethod): JsonObject {
   const settings = isObject(method.settings) ? method.settings : {}
   if (!isUpstreamKind(method.method)) return settings
@@ -301,7 +317,10 @@ export function publicSettings(method: AuthMethod): JsonObject {
 export const readinessMessageOf = ({ method, settings, secrets }: AuthMethod): string | null =>
   readinessMessage({ method, settings: settings as JsonObject, secrets: secrets as MethodSettings['secrets'] }) ?? null
 
-/** Loads the newest authentication methods of several issuers in one query. */
+/**
+ * Loads the newest authentication methods of several issuers in one query.
+ * @returns a page per issuer, in the order of `issuerIds`
+ */
 export async function newestAuthMethodsOf(
   context: Context,
   issuerIds: readonly string[],

@@ -6,9 +6,10 @@ import { isConsoleResource } from '../console-path.js'
 import { isFirstFactorKind, type MethodSettings, readinessMessage } from './auth-method-readiness.js'
 
 /**
- * Requires that administrators can still sign in to the console. Call it in the transaction that changes one of its
- * authentication methods. Locks the issuer row, so that two concurrent changes cannot remove the last two methods.
- * @throws conflict
+ * Requires that administrators can still sign in to the console. Call it in the transaction that changes or deletes an
+ * authentication method of any issuer; for other issuers than the console issuer it does nothing. Locks the row of the
+ * console issuer, so that two concurrent changes cannot remove the last two methods.
+ * @throws conflict if the console issuer would have no usable sign-in method
  */
 export async function requireConsoleSignInMethod(context: Context, issuerId: string): Promise<void> {
   if (!(await isConsoleResource(context, 'issuer_id', issuerId))) return

@@ -64,7 +64,7 @@ export class Issuer {
   accountId!: string
   @Field(() => String)
   name!: string
-  @Field(() => String, { nullable: true, description: 'Markdown.' })
+  @Field(() => String, { nullable: true, description: 'A description in Markdown.' })
   description!: string | null
   @Field(() => JSONObject)
   links!: object
@@ -164,7 +164,7 @@ export class IssuerResolver {
     return updateIssuer(context, path, input, ifMatch)
   }
 
-  @Mutation(() => Boolean, { description: 'Deletes an issuer softly. Sign-ins fail, and its endpoints return 404.' })
+  @Mutation(() => Boolean, { description: 'Deletes an issuer softly: sign-ins fail, and its endpoints return 404.' })
   @Scope('issuers', 'delete')
   @RecentSignIn()
   async deleteIssuer(
@@ -176,7 +176,7 @@ export class IssuerResolver {
     return true
   }
 
-  @FieldResolver(() => String, { description: 'The issuer identifier, which is the `iss` claim of its tokens.' })
+  @FieldResolver(() => String, { description: 'The issuer identifier: the `iss` claim of the tokens of this issuer.' })
   url(@Ctx() context: Context, @Root() issuer: IssuerRow): string {
     return issuerUrl(context.config, issuer.id)
   }

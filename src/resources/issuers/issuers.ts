@@ -47,7 +47,11 @@ const createRules = z.strictObject({
 
 const updateRules = createRules.partial()
 
-/** Lists issuers, newest first; with `search` by name prefix, in the order of names. */
+/**
+ * Lists the issuers of an account, newest first. With `search`, lists issuers whose name begins with the text or whose
+ * id is the text, in the order of their names.
+ * @throws invalid_request, not_found for the account
+ */
 export async function listIssuers(
   context: Context,
   { accountId }: InAccount,
@@ -72,7 +76,8 @@ export const getIssuer = requireIssuer
 
 /**
  * Creates an issuer and its signing keys.
- * @throws invalid_request, not_found for the account
+ * @throws invalid_request, not_found for the account, insufficient_scope for scopes that the caller cannot grant to
+ *   clients with a metadata document, forbidden for the status `suspended` unless the caller is an operator
  */
 export async function createIssuer(context: Context, { accountId }: InAccount, input: unknown): Promise<Issuer> {
   const values = checkInput(createRules, input)
@@ -106,10 +111,10 @@ export async function createIssuer(context: Context, { accountId }: InAccount, i
 
 /**
  * Updates an issuer. `settings` is a JSON Merge Patch (RFC 7396); other fields are replaced
- * (docs/contract.md#request-bodies). Weaker `security` or `signup` settings need the authority of the issuer's users,
- * and enabling the issuer needs the authority of all its principals (docs/contract.md#authority-for-changes).
- * @throws invalid_request, insufficient_scope, forbidden, not_found, precondition_failed, conflict for a status other
- *   than active of the console issuer
+ * (docs/contract.md#request-bodies). Weaker `security` or `signup` settings require the authority of the issuer's
+ * users, and enabling the issuer requires the authority of all its principals (docs/contract.md#authority-for-changes).
+ * @throws invalid_request, insufficient_scope, forbidden, not_found, precondition_failed, conflict for changing the
+ *   status of the console issuer to another value than `active`
  */
 export async function updateIssuer(
   context: Context,
@@ -138,8 +143,8 @@ export async function updateIssuer(
 }
 
 /**
- * Deletes an issuer softly (docs/contract.md#states-and-transitions): sign-ins fail, its endpoints return 404, and its
- * clients are deleted.
+ * Deletes an issuer softly (docs/contract.md#states-and-transitions): sign-ins fail, its endpoints return 404, its
+ * clients are deleted, and its domains are no longer assigned to it.
  * @throws not_found, precondition_failed, conflict for the console issuer
  */
 export async function deleteIssuer(context: Context, path: InIssuer, ifMatch?: string | null): Promise<void> {
@@ -190,7 +195,9 @@ function updateIssuerRow(
 const issuerEventSubject = ({ accountId, id }: Issuer) => ({ accountId, issuerId: id, target: { type: 'issuer', id } })
 
 /**
- * Only operators can suspend an issuer or end its suspension; `deleted` is set by DELETE only.
+ * Returns the requested status if the caller may set it. Only operators can suspend an issuer or end its suspension,
+ * and only `deleteIssuer` sets the status `deleted`.
+ * @param before the current status; undefined for a new issuer
  * @throws forbidden, invalid_request
  */
 function checkStatusChange(
@@ -207,7 +214,10 @@ function checkStatusChange(
   return status
 }
 
-/** Loads the newest issuers of several accounts in one query. */
+/**
+ * Loads the newest issuers of several accounts in one query.
+ * @returns a page per account, in the order of `accountIds`
+ */
 export async function newestIssuersOf(
   context: Context,
   accountIds: readonly string[],

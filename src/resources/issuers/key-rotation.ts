@@ -1,7 +1,7 @@
 /**
  * Signing key rotation (docs/contract.md#signing-keys, docs/decisions/0019): monthly, on request, and after a
  * compromise. Each change of the keys of an issuer is one transaction that locks the issuer and computes the change
- * from its current rows, so concurrent, repeated and late runs are safe.
+ * from the current rows of its keys, so concurrent, repeated and late runs are safe.
  */
 import { limits } from '../../kernel/limits.js'
 import type { Context } from '../../platform/context.js'
@@ -21,20 +21,21 @@ import { revokeTokensOfIssuer } from '../keys/personal-tokens.js'
 import { type KeyState, keyStatesOf, periodOf, planMonthlyRotation, planRequestedRotation } from './key-schedule.js'
 import { claimKeyPairs, createUnpooledKeyPairs, type KeyPair, publishInitialKeys, publishKeys } from './signing-keys.js'
 
-/** A key in an event or a command result. `signsFrom` in Unix milliseconds. */
+/** A key in an event or in the output of a command. */
 export interface ChangedKey {
   alg: string
   kid: string
+  /** When the key starts to sign (Unix milliseconds). */
   signsFrom: number
 }
 
 /** What a rotation changed in an issuer's signing keys. */
 export interface KeyChange {
-  /** Added to the JWKS. */
+  /** Keys that were added to the JWKS. */
   published: ChangedKey[]
-  /** Became the signing key, or has an earlier start time. */
+  /** Keys that became the signing key, or that a requested rotation lets sign earlier than scheduled. */
   promoted: ChangedKey[]
-  /** Removed from the JWKS; their tokens are no longer valid. */
+  /** Keys that were removed from the JWKS, so that tokens signed by them are invalid. */
   removed: ChangedKey[]
 }
 
@@ -48,7 +49,7 @@ interface IssuerPath {
 const lockText = `SELECT account_id AS "accountId" FROM issuers WHERE id = $1 AND status <> 'deleted' FOR NO KEY UPDATE`
 
 /**
- * Changes the keys of an issuer and records the event.
+ * Changes the keys of an issuer and records the event. If nothing changes, no event is recorded.
  * @returns undefined if the issuer does not exist or is deleted
  */
 async function changeKeys(
@@ -82,13 +83,13 @@ async function changeKeys(
 
 const toEventKey = ({ alg, kid }: ChangedKey) => ({ alg, kid })
 
-/** Assigns a start time to the first key pair of each algorithm. */
+/** Returns the first key pair of each algorithm in `times` with its start time. */
 const withSignsFrom = (pairs: readonly KeyPair[], times: ReadonlyMap<SigningAlgorithm, number>) =>
   [...times].map(([alg, signsFrom]) => ({ ...pairs.find((pair) => pair.alg === alg)!, signsFrom }))
 
 /**
- * Issuers without a next key for some algorithm, in random order, so that issuers whose rotation fails do not block the
- * others at every run.
+ * Selects issuers without a next key for some algorithm. The order is random, so that issuers whose rotation fails do
+ * not block the others at every run.
  */
 const dueText = `
   SELECT i.id FROM issuers i
@@ -97,8 +98,8 @@ const dueText = `
   ORDER BY random() LIMIT ${limits.keyRotationBatchSize}`
 
 /**
- * Monthly rotation: publishes a new next key where the previous one has become the signing key. Also publishes a next
- * key for issuers from versions without one. Periodic job.
+ * Monthly rotation: publishes a new next key for each algorithm of an issuer whose previous next key has become the
+ * signing key. Also publishes next keys of issuers that an earlier version created without them. Periodic job.
  */
 export async function rotateDueKeys(context: Context): Promise<void> {
   await runInBatches(context, limits.keyRotationBatchSize, async () => {
@@ -122,7 +123,7 @@ async function publishNextKeys(context: Context, issuerId: string): Promise<void
       if (publish === undefined) continue
       times.set(alg, publish)
       const current = signingKeyAt(keys, alg, now)
-      // A key that signed from its publication on is the initial key, which was never promoted.
+      // A key that has signed since its creation is the first key of the issuer, which was not promoted.
       if (current && current.signsFrom > current.createdAt) promoted.push(current)
     }
     return { published: await publishKeys(tx, issuerPath, withSignsFrom(pairs, times)), promoted, removed: [] }
@@ -130,8 +131,8 @@ async function publishNextKeys(context: Context, issuerId: string): Promise<void
 }
 
 /**
- * Rotates the keys of an issuer on request: the next keys become the signing keys when they have been published for
- * long enough, and new next keys are published.
+ * Rotates the keys of an issuer on request: the next keys become the signing keys as soon as they have been published
+ * for `limits.signingKeyPublicationLead`, and new next keys are published.
  * @returns undefined if the issuer does not exist; an empty change while an earlier request is pending
  */
 export async function rotateKeys(context: Context, issuerId: string): Promise<KeyChange | undefined> {
@@ -154,9 +155,10 @@ export async function rotateKeys(context: Context, issuerId: string): Promise<Ke
 
 /**
  * Replaces all keys of an issuer after a compromise: new keys sign immediately, all old keys are removed from the JWKS,
- * and tokens signed by them become invalid. Sessions and refresh tokens stay valid. Personal tokens are signed tokens,
- * so they are revoked. Call `discardSpareKeys` first.
- * @returns undefined if the issuer does not exist
+ * and tokens signed by them become invalid. Sessions and refresh tokens stay valid. Personal tokens are signed with
+ * these keys, so they are revoked. Call `discardSpareKeys` first, because an attacker who read the keys of an issuer
+ * may have read the pool of spare keys.
+ * @returns the change and the number of revoked personal tokens; undefined if the issuer does not exist
  */
 export async function replaceKeys(
   context: Context,
@@ -187,7 +189,7 @@ export async function* listIssuerIds(context: Context): AsyncGenerator<string> {
   }
 }
 
-/** Selects keys whose successor has been signing for longer than the retention period. */
+/** Deletes the keys whose successor started to sign before $1, of a batch of issuers with ids after $2. */
 const removeRetiredKeysText = `
   WITH batch AS (SELECT id FROM issuers WHERE id > $2 ORDER BY id LIMIT ${limits.keyRotationBatchSize}),
   succeeded AS (
@@ -200,7 +202,7 @@ const removeRetiredKeysText = `
     (SELECT coalesce(array_agg(DISTINCT issuer_id), '{}') FROM gone) AS changed
   FROM batch`
 
-/** Removes keys after their retention period. Periodic job. */
+/** Removes keys that stopped signing more than `limits.signingKeyRetention` ago. Periodic job. */
 export async function removeRetiredKeys(context: Context): Promise<void> {
   const before = context.now() - limits.signingKeyRetention
   let after = ''
@@ -215,12 +217,15 @@ export async function removeRetiredKeys(context: Context): Promise<void> {
 }
 
 interface RemovalBatch {
+  /** Last id of the batch; null for an empty batch. */
   last: string | null
+  /** Number of issuers in the batch. */
   count: number
+  /** Ids of the issuers that lost a key. */
   changed: string[]
 }
 
-/** Public facts of a key for `gatehouse keys list`. Times in Unix milliseconds. */
+/** A key as shown by `gatehouse keys list`. Times in Unix milliseconds. */
 export interface KeyInfo {
   issuerId: string
   kid: string
@@ -228,7 +233,7 @@ export interface KeyInfo {
   createdAt: number
   signsFrom: number
   state: KeyState
-  /** When a retired key is removed from the JWKS. */
+  /** End of the retention period, after which the key is removed from the JWKS; null for keys that are not retired. */
   leavesAt: number | null
 }
 

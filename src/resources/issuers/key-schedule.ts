@@ -1,12 +1,14 @@
 /**
  * Schedule of signing keys (docs/contract.md#signing-key-publication, docs/decisions/0047). The row of each key
- * contains the time from which it signs, so all processes choose the same key by their clock, without coordination.
- * Pure functions; times in Unix milliseconds.
+ * contains the time from which the key signs, so all processes select the same key by their clock, without
+ * coordination. The functions have no side effects. Times are Unix milliseconds.
  */
 import { limits } from '../../kernel/limits.js'
 import { type SigningAlgorithm, type SigningSchedule, signingKeyAt } from '../issuer-keys.js'
 
-/** Returns the next rotation time: 01:00 UTC on the last day of a month (docs/contract.md#signing-keys). */
+/**
+ * Returns the first rotation time after `moment`: 01:00 UTC on the last day of a month (docs/contract.md#signing-keys).
+ */
 export function nextRotationAfter(moment: number): number {
   const date = new Date(moment)
   // Day 0 of a month is the last day of the previous month.
@@ -14,20 +16,21 @@ export function nextRotationAfter(moment: number): number {
   return rotationOfMonth(0) > moment ? rotationOfMonth(0) : rotationOfMonth(1)
 }
 
-/** Returns the month of the latest rotation time up to this time, such as `2026-11`. */
+/** Returns the month of the latest rotation time that is not after `moment`, such as `2026-11`. */
 export function periodOf(moment: number): string {
   const date = new Date(nextRotationAfter(moment))
   return new Date(Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), 0)).toISOString().slice(0, 7)
 }
 
 /**
- * Returns when a key that is published now starts to sign: at the first rotation time after its predecessor started,
- * but not before the publication lead has passed.
+ * Returns when a key that is published now starts to sign: at the first rotation time after its predecessor started to
+ * sign, but not before `limits.signingKeyPublicationLead` has passed.
+ * @param previous when the predecessor started to sign
  */
 export const nextSignsFrom = (previous: number, now: number): number =>
   Math.max(now + limits.signingKeyPublicationLead, nextRotationAfter(previous))
 
-/** Returns the published keys of an algorithm that have not signed yet, in the order in which they will. */
+/** Returns the keys of an algorithm that will sign after the current one, in the order in which they will sign. */
 export function upcomingKeys<Key extends SigningSchedule>(keys: readonly Key[], alg: string, now: number): Key[] {
   const ofAlg = keys.filter((key) => key.alg === alg)
   const signing = signingKeyAt(ofAlg, alg, now)
@@ -36,15 +39,16 @@ export function upcomingKeys<Key extends SigningSchedule>(keys: readonly Key[], 
 
 /** What a rotation changes in the keys of one algorithm. */
 export interface RotationPlan<Key> {
-  /** A published key that will sign earlier than scheduled. */
+  /** The published key that will sign earlier than scheduled, and its new start time. Absent for no change. */
   promote?: { key: Key; signsFrom: number }
-  /** When a key that is published now will start to sign. */
+  /** Start time of a new key to publish now. Absent if no key is to be published. */
   publish?: number
 }
 
 /**
- * Plans the monthly rotation. The next key becomes the signing key by the clock, so the plan only publishes its
- * successor if there is none. A late run publishes it late, and that key then signs late.
+ * Plans the monthly rotation. The next key becomes the signing key at its start time without a change in the database,
+ * so the plan only publishes another next key if there is none. If the job runs late, that key is published late and
+ * starts to sign late.
  */
 export function planMonthlyRotation<Key extends SigningSchedule>(
   keys: readonly Key[],
@@ -56,8 +60,9 @@ export function planMonthlyRotation<Key extends SigningSchedule>(
 }
 
 /**
- * Plans a requested rotation: the next key signs as soon as it has been published for long enough, and its successor is
- * published. Changes nothing while an earlier request is pending.
+ * Plans a requested rotation: the next key signs as soon as it has been published for
+ * `limits.signingKeyPublicationLead`, and its successor is published. Changes nothing while an earlier request is
+ * pending.
  */
 export function planRequestedRotation<Key extends SigningSchedule>(
   keys: readonly Key[],
@@ -77,9 +82,10 @@ export function planRequestedRotation<Key extends SigningSchedule>(
 export type KeyState = 'next' | 'current' | 'retired'
 
 /**
- * Returns the state of each key of an issuer.
+ * Returns the keys of an issuer with their states.
  * @param keys in the order of `signsFrom`
- * @returns in the same order; `removedAt` is the end of the retention period of a retired key
+ * @returns the keys in the order of `keys`; `removedAt` is the end of the retention period of a retired key, and null
+ *   for other keys
  */
 export function keyStatesOf<Key extends SigningSchedule>(
   keys: readonly Key[],

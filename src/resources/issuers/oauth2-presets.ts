@@ -1,5 +1,6 @@
 /**
- * Presets of OAuth 2.0 providers that an `oauth2` method can name instead of its endpoints, from their documentation.
+ * Presets of OAuth 2.0 providers, from the documentation of the providers. In the settings of an `oauth2` method,
+ * `provider` can be the name of a preset; the endpoints can then be omitted.
  */
 
 /** Endpoints of an OAuth 2.0 provider and the fields of its userinfo response. */
@@ -7,17 +8,19 @@ export interface OAuth2Provider {
   authorization_endpoint: string
   token_endpoint: string
   userinfo_endpoint: string
+  /** The scopes to request. */
   scopes: readonly string[]
-  /** Field names in the userinfo response; a dot separates nested fields. */
+  /** Field of the userinfo response with the ID of the account; a dot separates nested fields. */
   subject_claim: string
+  /** Field of the userinfo response with the email address. */
   email_claim: string
-  /** The field that must be true for a verified email address. */
+  /** Field of the userinfo response that is true if the email address is verified. */
   email_verified_claim: string
   token_endpoint_auth_method: 'client_secret_basic' | 'client_secret_post'
   pkce: boolean
 }
 
-/** Default values for fields that neither the preset nor the settings contain. */
+/** Default values of fields that neither the preset nor the settings contain. */
 export const providerDefaults: Omit<OAuth2Provider, 'authorization_endpoint' | 'token_endpoint' | 'userinfo_endpoint'> =
   {
     scopes: [],
@@ -88,10 +91,10 @@ const presets: Readonly<Record<string, OAuth2Provider>> = {
   },
 }
 
-/** The values of `settings.provider` that need no endpoints. */
+/** The names of the presets: values of `settings.provider` with which the endpoints can be omitted. */
 export const presetNames: readonly string[] = Object.keys(presets)
 
-/** Returns the preset of a provider name, ignoring case, or undefined. */
+/** Returns the preset with this name, in upper or lower case; undefined if there is none. */
 export function presetOf(provider: unknown): OAuth2Provider | undefined {
   const name = String(provider).toLowerCase()
   return Object.hasOwn(presets, name) ? presets[name] : undefined

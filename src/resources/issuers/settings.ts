@@ -1,4 +1,7 @@
-/** Issuer settings (docs/contract.md#issuer-settings). Known keys are validated, unknown keys are kept. */
+/**
+ * Issuer settings (docs/contract.md#issuer-settings). Known keys are validated. Unknown keys are kept, except in
+ * `security.redirect_uri_rules`, where they are errors.
+ */
 import { z } from 'zod'
 import { fieldSchemas } from '../../kernel/input.js'
 import { languages } from '../../kernel/language.js'
@@ -94,8 +97,9 @@ export const issuerSettingsRules = z.looseObject(
                 organization_policy: z
                   .enum(organizationPolicies, `must be one of ${organizationPolicies.join(', ')}.`)
                   .optional(),
-                /** Resources (RFC 8707) and scopes beyond OpenID Connect that such clients may request. */
+                /** Resources (RFC 8707) that clients with a metadata document may request. */
                 allowed_resources: resourceRules.optional(),
+                /** Scopes that clients with a metadata document may request in addition to those of OpenID Connect. */
                 allowed_scopes: fieldSchemas.scopes.optional(),
               })
               .optional(),

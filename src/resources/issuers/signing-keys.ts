@@ -1,6 +1,6 @@
 /**
- * Creation of signing keys. Key pairs are generated in advance into a pool, so that requests do not wait for key
- * generation. Private keys are stored encrypted, also in the pool.
+ * Creation of signing keys. Key pairs are generated in advance and stored in a pool (the table `spare_keys`), so that
+ * requests do not wait for key generation. Private keys are stored encrypted, also in the pool.
  */
 import { generateKeyPair, type KeyObject, randomUUID } from 'node:crypto'
 import { promisify } from 'node:util'
@@ -12,7 +12,10 @@ import { externalCall } from '../../platform/postgres/transaction.js'
 import { type PublicJwk, type SigningAlgorithm, type SigningKey, signingAlgorithms } from '../issuer-keys.js'
 import { nextSignsFrom } from './key-schedule.js'
 
-/** Keys per algorithm of a new issuer: the current and the next one (docs/contract.md#signing-key-publication). */
+/**
+ * Number of keys per algorithm of a new issuer: the current and the next one
+ * (docs/contract.md#signing-key-publication).
+ */
 const KEYS_PER_ALGORITHM = 2
 
 /** A key pair that is not assigned to an issuer. */
@@ -20,8 +23,9 @@ export interface KeyPair {
   kid: string
   alg: SigningAlgorithm
   publicJwk: PublicJwk
-  /** Encrypted. */
+  /** The private key as a JWK, encrypted with SECRET_KEY. */
   privateJwk: string
+  /** Time of generation (Unix milliseconds); undefined for pairs from the pool. */
   createdAt?: number
 }
 
@@ -30,7 +34,8 @@ const generate = promisify(generateKeyPair)
 let keyGeneration: Promise<unknown> = Promise.resolve()
 
 /**
- * Generates key pairs one after the other in libuv's thread pool, because an RSA key takes 100 ms and more of CPU time.
+ * Generates a key pair after all key pairs that were requested before it. The queue keeps most threads of libuv's
+ * thread pool free, because generating an RSA key takes 100 ms or more of CPU time.
  */
 function createQueuedKeyPair(context: Context, alg: SigningAlgorithm): Promise<Required<KeyPair>> {
   const next = keyGeneration.then(() => createKeyPair(context, alg))
@@ -38,7 +43,7 @@ function createQueuedKeyPair(context: Context, alg: SigningAlgorithm): Promise<R
   return next
 }
 
-/** Generates a key pair without queueing. @param context encrypts the private key and provides the time */
+/** Generates a key pair immediately. @param context encrypts the private key and provides the time */
 export async function createKeyPair(
   context: Pick<Context, 'encryptor' | 'now'>,
   alg: SigningAlgorithm,
@@ -59,7 +64,7 @@ export async function createKeyPair(
   }
 }
 
-/** Takes up to $2 pairs of each algorithm from the pool. SKIP LOCKED keeps concurrent callers from waiting. */
+/** Takes up to $2 pairs of each algorithm in $1 from the pool. With SKIP LOCKED, concurrent callers do not wait. */
 const claimSpareKeysText = `
   WITH claimed AS MATERIALIZED (
     SELECT spare.kid FROM unnest($1::text[]) AS wanted(alg)
@@ -72,9 +77,9 @@ const claimSpareKeysText = `
   RETURNING spare_keys.kid::text, alg, public_jwk AS "publicJwk", private_jwk AS "privateJwk"`
 
 /**
- * Claims key pairs of each algorithm from the pool and generates missing ones outside of the transaction. Pairs that
- * are not used are lost.
- * @param generations pairs per algorithm
+ * Takes key pairs of each algorithm out of the pool and generates missing ones, outside of the caller's transaction.
+ * Pairs that the caller does not use are not returned to the pool.
+ * @param generations number of pairs per algorithm
  */
 export async function claimKeyPairs(context: Context, generations = KEYS_PER_ALGORITHM): Promise<KeyPair[]> {
   const { query } = context.database
@@ -84,7 +89,9 @@ export async function claimKeyPairs(context: Context, generations = KEYS_PER_ALG
 }
 
 /**
- * Counts the calls per transaction attempt: each call gets its own pairs, and a retry of the transaction the same ones.
+ * Number of `claimKeyPairs` calls in each transaction attempt, which is identified by its loaders. The number is part
+ * of the key of the external call, so that each call in an attempt gets different pairs, and a retried transaction gets
+ * the same pairs again.
  */
 const claimCounts = new WeakMap<Context['loaders'], number>()
 
@@ -108,7 +115,10 @@ export async function createUnpooledKeyPairs(context: Context, generations = KEY
   return Promise.all(algorithms.map((alg) => createQueuedKeyPair(context, alg)))
 }
 
-/** Empties the pool: an attacker who read the keys of an issuer may have read the pool. Workers refill it. */
+/**
+ * Empties the pool, because an attacker who read the keys of an issuer may have read the pool. Workers refill the pool
+ * with new key pairs.
+ */
 export async function discardSpareKeys(context: Context): Promise<void> {
   await context.db.spareKey.deleteMany()
   await notify(context, 'spare_keys', '')
@@ -116,7 +126,7 @@ export async function discardSpareKeys(context: Context): Promise<void> {
 
 /**
  * Publishes the first keys of an issuer. Call it in the transaction that creates the issuer or removes its old keys.
- * The first pair of each algorithm signs immediately, the second one after the next rotation.
+ * The first pair of each algorithm signs immediately, the second one from the next rotation time.
  */
 export async function publishInitialKeys(
   context: Context,
@@ -129,7 +139,10 @@ export async function publishInitialKeys(
   return publishKeys(context, issuerPath, keys)
 }
 
-/** Publishes keys of an issuer. Call it in the transaction that changes the issuer. */
+/**
+ * Publishes keys of an issuer. Call it in the transaction that has created or locked the issuer.
+ * @param keys the key pairs with their start times (Unix milliseconds)
+ */
 export async function publishKeys(
   context: Context,
   { accountId, issuerId }: { accountId: string; issuerId: string },
@@ -144,8 +157,8 @@ export async function publishKeys(
 }
 
 /**
- * Fills the pool with enough key pairs for a number of new issuers, one pair at a time. Safe to call from every
- * process: an advisory lock lets one of them work, and the others return immediately.
+ * Fills the pool with enough key pairs for `issuers` new issuers, one pair at a time. Can be called in several
+ * processes at the same time: the process that gets an advisory lock fills the pool, and the others return immediately.
  */
 export async function refillSpareKeys(context: Context, issuers = 8): Promise<void> {
   const target = issuers * KEYS_PER_ALGORITHM
@@ -171,8 +184,8 @@ export async function refillSpareKeys(context: Context, issuers = 8): Promise<vo
 }
 
 /**
- * Refills the pool when keys were taken, without waiting for the periodic job.
- * @returns a function that stops it and waits for the pair in progress
+ * Refills the pool after each notification that keys were taken, without waiting for the periodic job.
+ * @returns a function that stops this and waits for a refill in progress
  */
 export function startSpareKeyRefill(gatehouse: Gatehouse): () => Promise<void> {
   let work: Promise<void> = Promise.resolve()

@@ -16,7 +16,7 @@ import type { OAuth2Provider } from './oauth2-presets.js'
 
 export type UpstreamKind = 'oidc' | 'oauth2' | 'apple' | 'github'
 
-/** The required fields of each kind, and which of them is the secret. */
+/** The names of the required settings of each kind, and the name of the setting that is the secret. */
 export const upstreamKinds: Readonly<Record<UpstreamKind, { required: readonly string[]; secret: string }>> = {
   oidc: { required: ['issuer_url', 'client_id', 'client_secret'], secret: 'client_secret' },
   oauth2: { required: ['provider', 'client_id', 'client_secret', 'redirect_uri'], secret: 'client_secret' },
@@ -26,7 +26,7 @@ export const upstreamKinds: Readonly<Record<UpstreamKind, { required: readonly s
 
 export const isUpstreamKind = (kind: string): kind is UpstreamKind => Object.hasOwn(upstreamKinds, kind)
 
-/** Validated settings. Which optional keys exist depends on the kind. */
+/** The settings of a federated method after validation. The kind determines which of the optional keys can exist. */
 export interface UpstreamSettings extends Partial<OAuth2Provider> {
   client_id: string
   /** Whether to link to an existing user with the same verified email; true if absent. */
@@ -41,7 +41,10 @@ export interface UpstreamSettings extends Partial<OAuth2Provider> {
 
 const invalidFormat = { code: 'invalid_format' }
 
-/** A URL that the server or the browser requests. @param mayUseHttp whether plain http is allowed */
+/**
+ * Returns the rule of a URL, which must be https.
+ * @param mayUseHttp returns whether a URL may be http; by default, if ALLOW_PRIVATE_NETWORKS is set
+ */
 const urlRule = ({ allowPrivateNetworks }: Config, mayUseHttp: (url: URL) => boolean = () => allowPrivateNetworks) =>
   z
     .string('must be a string.')
@@ -87,9 +90,10 @@ const rulesByKind: Readonly<Record<UpstreamKind, (config: Config) => z.ZodType<o
   oauth2: (config) =>
     z.looseObject({
       ...sharedRules,
-      // A preset, or any other name together with the endpoints.
+      // The name of a preset, or any other name if the endpoints are set.
       provider: fieldSchemas.text(100),
-      // May be http on loopback: the server never requests it, and a local IdP has no https.
+      // http is allowed for loopback hosts, because the server never requests this URL and an IdP on a developer's
+      // machine has no https.
       redirect_uri: urlWithoutQueryRule(config, ({ hostname }) => isLoopback(hostname)),
       authorization_endpoint: urlRule(config).optional(),
       token_endpoint: urlRule(config).optional(),
@@ -106,7 +110,7 @@ const rulesByKind: Readonly<Record<UpstreamKind, (config: Config) => z.ZodType<o
       ...sharedRules,
       team_id: fieldSchemas.text(100),
       key_id: fieldSchemas.text(100),
-      // Apple has one issuer; tests on a private network override it.
+      // Apple has one issuer URL. Tests, which set ALLOW_PRIVATE_NETWORKS, replace it.
       issuer_url: config.allowPrivateNetworks
         ? urlWithoutQueryRule(config).optional()
         : z.undefined('cannot be set, because Apple has only one issuer URL.').optional(),
@@ -116,7 +120,7 @@ const rulesByKind: Readonly<Record<UpstreamKind, (config: Config) => z.ZodType<o
 }
 
 /**
- * Validates the settings of a federated method.
+ * Validates the settings of a federated method, without its secret.
  * @throws invalid_request with one detail per error
  */
 export function checkUpstreamSettings(config: Config, kind: UpstreamKind, settings: JsonObject): void {
@@ -135,8 +139,8 @@ export function isUsableSecret(kind: UpstreamKind, secret: string): boolean {
 }
 
 /**
- * Identifies the provider that receives the secret: if it changes, the secret must be given again
- * (docs/contract.md#secret-storage).
+ * Returns a text that identifies the provider that receives the secret. If the text changes, the secret must be given
+ * again (docs/contract.md#secret-storage).
  */
 export function secretTarget(settings: JsonObject): string {
   const { issuer_url, provider, token_endpoint, base_url, client_id } = settings
@@ -144,13 +148,13 @@ export function secretTarget(settings: JsonObject): string {
   return targetParts.length > 0 ? targetParts.map(String).join(' ') : String(client_id ?? '')
 }
 
-/** Returns the redirect URI to register with the provider. It is the same for all custom domains. */
+/** Returns the redirect URI to register with the provider. It has the host of IDP_URL, also for custom domains. */
 export const upstreamRedirectUri = (config: Config, issuerId: string, methodId: string): string =>
   `${issuerUrl(config, issuerId)}/callback/${methodId}`
 
 /**
- * Decrypts the secret of a method.
- * @returns undefined if the method no longer exists
+ * Decrypts the secret of a federated method.
+ * @returns undefined if the method does not exist, is not federated or has no secret
  */
 export async function decryptUpstreamSecret(
   context: Context,

@@ -1,6 +1,6 @@
 /**
- * Detects changes of issuer settings that weaken sign-in or sign-up, which need more authority
- * (docs/contract.md#authority-for-changes). One row per setting: path, default value, and when a new value is weaker.
+ * Detects changes of issuer settings that weaken sign-in or sign-up. Such changes require the authority of the issuer's
+ * users (docs/contract.md#authority-for-changes).
  */
 import { canonicalJson } from '../../kernel/canonical-json.js'
 import { isObject } from '../../kernel/merge-patch.js'
@@ -11,7 +11,7 @@ type IsWeaker = (before: unknown, after: unknown) => boolean
 const turnedOn: IsWeaker = (before, after) => before === false && after === true
 const turnedOff: IsWeaker = (before, after) => before === true && after === false
 const lowered: IsWeaker = (before, after) => Number(after) < Number(before)
-/** Null means no limit. */
+/** For settings in which null means no limit. */
 const raised: IsWeaker = (before, after) => before !== null && (after === null || Number(after) > Number(before))
 const movedTowards =
   (...fromWeakest: readonly string[]): IsWeaker =>
@@ -21,7 +21,7 @@ const movedTowards =
 const entrySet = (list: unknown): Set<string> => new Set((Array.isArray(list) ? list : []).map(canonicalJson))
 const hasAddedEntries: IsWeaker = (before, after) => [...entrySet(after)].some((entry) => !entrySet(before).has(entry))
 const hasRemovedEntries: IsWeaker = (before, after) => hasAddedEntries(after, before)
-/** For allowlists, where an empty list or null allows everything. */
+/** For allowlists. `everything` says whether an empty list or null allows everything. */
 const allowsMore =
   (everything: 'empty' | 'null'): IsWeaker =>
   (before, after) => {
@@ -31,6 +31,7 @@ const allowsMore =
 
 const METADATA_DOCUMENT_POLICY = 'security.openid_policy.client_id_metadata_document'
 
+/** The default value of each setting, and the function that decides whether a new value is weaker. */
 // biome-ignore format: a table, one row for each setting
 const weakeningRules: readonly [path: string, absent: unknown, isWeaker: IsWeaker][] = [
   ['security.mfa_required', false, turnedOff],

@@ -22,7 +22,7 @@ registerEnumType(ApprovalActionEnum, { name: 'ApprovalAction' })
 
 @ObjectType({ description: 'A user who is pending approval, or whose approval has been decided.' })
 class Approval extends User {
-  @Field(() => String, { nullable: true, description: 'Internal note. Never shown to the user.' })
+  @Field(() => String, { nullable: true, description: 'An internal note, which is never shown to the user.' })
   approvalNote!: string | null
 }
 
@@ -33,9 +33,12 @@ class ApprovalPage extends pageType(Approval) {}
 class DecideApprovalInput {
   @Field(() => ApprovalActionEnum)
   action!: ApprovalAction
-  @Field(() => String, { nullable: true, description: 'Required for a rejection. Shown to the user.' })
+  @Field(() => String, {
+    nullable: true,
+    description: 'The reason, which is shown to the user. Required for a rejection.',
+  })
   reason?: string | null
-  @Field(() => String, { nullable: true, description: 'Internal note. Never shown to the user.' })
+  @Field(() => String, { nullable: true, description: 'An internal note, which is never shown to the user.' })
   note?: string | null
 }
 
@@ -47,7 +50,7 @@ class ApprovalFilter extends PageArgs {
 
 @Resolver(() => Approval)
 export class ApprovalResolver {
-  @Query(() => ApprovalPage, { description: 'Users pending approval, oldest first.' })
+  @Query(() => ApprovalPage, { description: 'Lists the users pending approval, oldest first, with hashed usernames.' })
   @Scope('issuers.approvals', 'read')
   approvals(
     @Ctx() context: Context,

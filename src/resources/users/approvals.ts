@@ -33,11 +33,11 @@ const decisionRules = z
   })
   .superRefine(({ action, reason }, context) => {
     if (action === 'reject' && !reason?.trim()) {
-      context.addIssue(customIssue(['reason'], 'required', 'is required for a rejection. The user will see it.'))
+      context.addIssue(customIssue(['reason'], 'required', 'is required for a rejection and is shown to the user.'))
     }
   })
 
-/** @throws not_found, 422 for a user who is not pending approval */
+/** Returns a user who is pending approval. @throws not_found, 422 for a user with another status */
 export async function getApproval(context: Context, path: InUser): Promise<User> {
   const user = await getUser(context, path)
   if (user.status !== PENDING) throw notPendingError()
@@ -47,7 +47,7 @@ export async function getApproval(context: Context, path: InUser): Promise<User>
 const notPendingError = () => new ApiError('invalid_request', 'This user is not pending approval.', { status: 422 })
 
 /**
- * Approves or rejects a user. Of several parallel decisions the first one counts.
+ * Approves or rejects a user. Of several concurrent decisions only the first one succeeds.
  * @throws invalid_request, insufficient_scope for approving a user whose authority the caller lacks, not_found, 422 for
  *   a user who is not pending approval
  */
@@ -61,7 +61,8 @@ export async function decideApproval(context: Context, path: InUser, input: unkn
     if (action === 'approve') await requireAuthorityOfUser(tx, pendingUser)
     const now = tx.now()
     const decidedBy = tx.actor.id
-    // The user may see these values. The note is in its own column, which only the approval endpoints return.
+    // The user may see the values in the column `approval`. The internal note is in the column `approval_note`, which
+    // only the approval endpoints return.
     const decisionRecord = { status: decision, reason, decided_at: now, decided_by: decidedBy }
     const approval = { ...(isObject(pendingUser.approval) ? pendingUser.approval : {}), ...decisionRecord }
     const [user] = await tx.db.user.updateManyAndReturn({

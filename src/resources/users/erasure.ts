@@ -1,6 +1,6 @@
 /**
- * Erases the data of a purged user in other tables (docs/contract.md#erasure): stored idempotent responses, queued
- * mail, mentions in notes, test deliveries. events/event-erasure.ts erases it in the audit log.
+ * Erases the data of purged users outside of their own rows (docs/contract.md#erasure): stored idempotent responses,
+ * queued email, mentions in notes, test deliveries. events/event-erasure.ts erases the data in the audit log.
  */
 import { limits } from '../../kernel/limits.js'
 import type { Context } from '../../platform/context.js'
@@ -9,26 +9,26 @@ import { deletePendingMail } from '../../platform/mail/mail.js'
 import { sql } from '../../platform/postgres/database.js'
 import { emailOf } from './usernames.js'
 
-/** A user whose deletion becomes final. */
+/** A user to purge. */
 export interface PurgedUser {
   id: string
   accountId: string
   issuerId: string
   status: string
-  /** When the user was deleted (Unix milliseconds). */
+  /**
+   * When the deletion was requested (Unix milliseconds). For users who already have the status `deleted`: when they
+   * were purged. Null if not recorded.
+   */
   statusAt: number | null
   usernameType: string
   username: string
   profile: unknown
 }
 
-/**
- * Erases what other tables contain about these users: stored responses, queued mail, mentions in notes and test
- * deliveries. Idempotent.
- */
+/** Erases the data of these users in stored responses, queued email, notes and test deliveries. Idempotent. */
 export async function eraseUserData(context: Context, users: readonly PurgedUser[]): Promise<void> {
-  // Users in `deleted` were purged by a version without erasure: their responses have expired, their addresses are
-  // unknown.
+  // Users who already have the status `deleted` were purged by a version that did not erase this data. Their stored
+  // responses have expired, and their addresses are no longer known.
   const pending = users.filter(({ status }) => status === 'pending_deletion')
   if (pending.length > 0) await eraseStoredResponses(context, pending)
   for (const user of pending) for (const address of addressesOf(user)) await eraseQueuedMail(context, user, address)
@@ -49,16 +49,17 @@ const eraseResponsesText = `
   SELECT account_id AS "accountId", key FROM batch ORDER BY account_id DESC, key DESC LIMIT 1`
 
 /**
- * Deletes expired responses, codes and login transactions: everything from before the deletion has expired by now.
- * Later responses can still contain the user, for example when an invitation to the user's address was revoked. Their
- * body is erased, so a repeated request gets no body, as for a response that was too large to store.
+ * Deletes expired responses, login transactions and oidc-provider artifacts; those from before the deletion of the user
+ * have expired by now. Later responses can still contain the user, for example if an invitation to the user's address
+ * was revoked. Their body is erased, so that a repeated request gets a response without a body, as for a response that
+ * was too large to store.
  */
 async function eraseStoredResponses(context: Context, users: readonly PurgedUser[]): Promise<void> {
   for (const table of ['idempotent_requests', 'login_states', 'idp_artifacts']) {
     await deleteInBatches(context, table, 'expires_at <= $1::bigint', context.now())
   }
   const accounts = [...new Set(users.map(({ accountId }) => accountId))]
-  // Users of the console issuer appear in responses of every account.
+  // Responses of every account can contain users of the console issuer, who administer the accounts.
   const system = await context.db.account.count({ where: { id: { in: accounts }, system: true } })
   const values: [string[] | null, string] = [system > 0 ? null : accounts, identifierPattern(users)]
   for (let [accountId, key] = ['', '']; ; ) {
@@ -81,7 +82,7 @@ const encryptedText = `
 const eraseEncryptedText =
   'UPDATE idempotent_requests SET encrypted_response = NULL WHERE account_id = $1 AND key = $2 AND encrypted_response = $3'
 
-/** Decrypts the responses that contain a secret, because SQL cannot search them. There are few of them. */
+/** Erases encrypted responses. They are decrypted to search them, which is fast enough because there are only few. */
 async function eraseEncryptedResponses(
   context: Context,
   [accounts, identifiers]: [string[] | null, string],
@@ -98,7 +99,10 @@ async function eraseEncryptedResponses(
   }
 }
 
-/** A regular expression that finds the users in JSON by their id, or by an address that is a whole string. */
+/**
+ * Returns a regular expression, for PostgreSQL and JavaScript, that matches JSON texts with an id of the users, or with
+ * an address of theirs as a complete string.
+ */
 function identifierPattern(users: readonly PurgedUser[]): string {
   const addresses = users.flatMap((user) => addressesOf(user).map((address) => JSON.stringify(address)))
   return [...users.map(({ id }) => id), ...addresses]
@@ -106,7 +110,10 @@ function identifierPattern(users: readonly PurgedUser[]): string {
     .join('|')
 }
 
-/** Excludes usernames of the type `unique`, which can be any word. */
+/**
+ * Returns the username and the email address of a user. A username of the type `unique` is excluded, because it can be
+ * a word that occurs in other texts.
+ */
 const addressesOf = (user: PurgedUser): string[] => {
   const { usernameType, username } = user
   const email = emailOf(user as Parameters<typeof emailOf>[0])
@@ -115,11 +122,17 @@ const addressesOf = (user: PurgedUser): string[] => {
   )
 }
 
-/** Deletes queued mail to an address of the user. Mail from after the deletion may be for another user. */
+/**
+ * Deletes email to an address of the user that was queued before the deletion. Later email may be for another user who
+ * has this address now.
+ */
 export const eraseQueuedMail = (context: Context, { statusAt }: PurgedUser, address: string): Promise<void> =>
   deletePendingMail(context, address, statusAt ?? context.now())
 
-/** Replaces the display name of a mention in the text and in its row. The rest of a note belongs to its author. */
+/**
+ * Replaces the display name of the user in mentions: in `note_mentions` and in the text of the notes. The rest of a
+ * note is kept.
+ */
 const mentionsText = `
   WITH mentions AS (
     UPDATE note_mentions SET display_name = 'deleted user'
@@ -128,7 +141,10 @@ const mentionsText = `
     content = regexp_replace(content, '@\\[[^][\\n]{1,200}\\]\\((' || $2 || ')\\)', '@[deleted user](\\1)', 'g')
   WHERE id IN (SELECT note_id FROM mentions)`
 
-/** Erases the person who sent a test event. Other deliveries read their event when they are sent. */
+/**
+ * Erases the name, IP address and user agent of the user in test events that the user sent. Other deliveries contain no
+ * copy of their event; they read it from the audit log.
+ */
 const testDeliveriesText = `
   UPDATE webhook_deliveries SET test_event = test_event
     || jsonb_build_object('actor', test_event->'actor' || '{"name": null}',

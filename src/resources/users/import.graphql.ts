@@ -31,26 +31,37 @@ class ImportRecordInput {
 
 @InputType()
 class ImportUsersInput {
-  @Field(() => ImportSourceEnum, { nullable: true, description: 'Detected from the first record by default.' })
+  @Field(() => ImportSourceEnum, {
+    nullable: true,
+    description: 'The product that wrote the file. By default it is detected from the first record.',
+  })
   source?: Source | null
-  @Field(() => Boolean, { description: 'Checks all records and writes nothing.' })
+  @Field(() => Boolean, { description: 'Whether to check all records without writing anything.' })
   dryRun!: boolean
   @Field(() => UsernameTypeEnum, {
     nullable: true,
-    description: 'The username type of the imported users. The default is email.',
+    description:
+      'The type of identifier that becomes the username; email by default. A user without it gets another identifier as the username.',
   })
   login?: UsernameType | null
   @Field(() => Boolean, {
     nullable: true,
-    description: 'Imports users without the credentials that are not supported.',
+    description:
+      'Whether to import users with unsupported credentials without these credentials. By default, such users are refused.',
   })
   dropUnsupported?: boolean | null
-  @Field(() => [ImportRecordInput], { description: 'At most 1,000 records, within the body limit of a request.' })
+  @Field(() => [ImportRecordInput], {
+    description: 'At most 1,000 records; the request body must not exceed its size limit.',
+  })
   records!: ImportRecordInput[]
-  @Field(() => String, { nullable: true, description: 'The continuation of the previous batch.' })
+  @Field(() => String, {
+    nullable: true,
+    description: 'The `continuation` of the previous batch. Null for the first batch.',
+  })
   continues?: string | null
   @Field(() => Boolean, {
-    description: 'Whether this is the last batch. It records the event of the whole import, which webhooks receive.',
+    description:
+      'Whether this is the last batch. The last batch records the event `user.import.finished`, which webhooks receive.',
   })
   last!: boolean
 }
@@ -69,7 +80,7 @@ class ImportRefusal {
   fix!: string
 }
 
-@ObjectType({ description: 'A user that was imported, or in a dry run would be.' })
+@ObjectType({ description: 'A user who was imported or, in a dry run, would be imported.' })
 class ImportedUser {
   @Field(() => Int)
   line!: number
@@ -77,7 +88,7 @@ class ImportedUser {
   externalId!: string
   @Field(() => ID, { nullable: true, description: 'Null in a dry run.' })
   userId!: string | null
-  @Field(() => String, { description: 'The hashed username, as in lists. Equal usernames have equal hashes.' })
+  @Field(() => String, { description: 'The hashed username, as in lists of users. Equal usernames have equal hashes.' })
   usernameHash!: string
 }
 
@@ -89,17 +100,20 @@ class ImportedPortion {
   read!: number
   @Field(() => Int)
   imported!: number
-  @Field(() => Int, { description: 'Records that an earlier run has imported.' })
+  @Field(() => Int, { description: 'The number of records that an earlier run imported.' })
   known!: number
   @Field(() => Int)
   refused!: number
   @Field(() => Int)
   withoutPassword!: number
-  @Field(() => Int, { description: 'Users with a TOTP verifier.' })
+  @Field(() => Int, { description: 'The number of imported users with a TOTP verifier.' })
   totp!: number
   @Field(() => JSONObject, { description: 'The number of password hashes by format.' })
   hashes!: object
-  @Field(() => Int, { description: 'Weak hashes: plain digests, which are fast to guess.' })
+  @Field(() => Int, {
+    description:
+      'The number of password hashes in a format without a work factor (digest, HMAC), with which an attacker can try passwords quickly.',
+  })
   weak!: number
   @Field(() => [ImportRefusal])
   refusals!: ImportRefusal[]

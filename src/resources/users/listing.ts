@@ -1,6 +1,6 @@
 /**
  * Lists and searches users (docs/contract.md#user-endpoints). Each page is one index range scan that starts at the
- * cursor, so its cost does not grow with its position in the list.
+ * cursor, so the cost of a page does not depend on its position in the list.
  */
 import { checkPageLimit, type Page, type PageRequest, toPage } from '../../kernel/pagination.js'
 import type { Context } from '../../platform/context.js'
@@ -25,13 +25,13 @@ const columns = `
   u.region, u.created_at AS "createdAt", u.updated_at AS "updatedAt"`
 
 /**
- * Ids as lists sort them. Only the indexes of lists have this collation. Without it the planner would use the primary
- * key and read the newer users of all other issuers.
+ * SQL: the id with the collation by which lists are sorted. Only the indexes for lists have this collation. Without it
+ * PostgreSQL would use the primary key and read the newer users of all other issuers.
  */
 const idSql = 'id COLLATE "C"'
-/** Does not depend on the row, so it is evaluated once per statement. */
+/** SQL condition: the issuer is not deleted. It does not depend on the row, so it is evaluated once per statement. */
 const issuerExistsSql = `EXISTS (SELECT 1 FROM issuers WHERE id = $2 AND account_id = $1 AND status <> 'deleted')`
-/** Must repeat the condition of the partial indexes literally, or the planner does not use them. */
+/** SQL condition: the user `u` is not deleted. It repeats the WHERE of partial indexes, so that they can be used. */
 export const notDeletedSql = `u.status NOT IN ('deleted', 'pending_deletion')`
 
 const pageText = (condition: string): string => `
@@ -48,15 +48,18 @@ const pendingApprovalText = `
   WHERE u.account_id = $1 AND u.issuer_id = $2 AND u.${idSql} > $3 AND u.status = $5 AND ${issuerExistsSql}
   ORDER BY u.${idSql} LIMIT $4`
 
-/** Each condition has its own index (migration users_search). $5 and $6 are the `searchPatterns`. */
 const profileCondition = (key: string): string =>
   `profile->>'${key}' IS NOT NULL AND lower(profile->>'${key}') LIKE lower($6)`
+/**
+ * SQL conditions of a search, of which a found user meets at least one. Each has its own index (migration
+ * users_search). $5 and $6 are the result of `searchPatterns`.
+ */
 export const searchConditions = [
   'username_key LIKE $5',
   ...['name', 'given_name', 'family_name', 'email'].map(profileCondition),
 ]
 
-/** The page limit is sufficient for each condition: rows beyond it sort after the rows of the page. */
+/** Finds the first users that meet one condition. Users beyond the page limit cannot be on the page. */
 const searchBranch = (condition: string, comparison: string, order: string): string => `(
   SELECT id FROM users u
   WHERE account_id = $1 AND issuer_id = $2 AND ${idSql} ${comparison} $3 AND ${notDeletedSql} AND ($7::text IS NULL OR status = $7)
@@ -78,7 +81,11 @@ const ofIssuersText = `
 /** Sorts after every user id. */
 const LAST_ID = `usr_${'z'.repeat(27)}`
 
-/** Lists users with hashed usernames, newest first. Without a status, deleted and pending_deletion are left out. */
+/**
+ * Lists users with hashed usernames, newest first. Users with the status `deleted` or `pending_deletion` are listed
+ * only if `filter.status` selects them and there is no search.
+ * @throws invalid_request, not_found for the issuer
+ */
 export async function listUsers(
   context: Context,
   path: InIssuer,
@@ -95,7 +102,10 @@ export async function listUsers(
   return toPage(rows, limit)
 }
 
-/** Lists users pending approval (docs/contract.md#approval-endpoints), oldest first. The cursor is a user id. */
+/**
+ * Lists users pending approval (docs/contract.md#approval-endpoints), oldest first. The cursor is a user id.
+ * @throws invalid_request, not_found for the issuer
+ */
 export async function listUsersPendingApproval(
   context: Context,
   path: InIssuer,
@@ -111,7 +121,7 @@ export async function listUsersPendingApproval(
   return toPage(rows, limit)
 }
 
-/** Returns the newest users of several issuers, with hashed usernames. */
+/** Loads the newest users of several issuers in one query, with hashed usernames. */
 export async function usersOfIssuers(
   context: Context,
   issuerIds: readonly string[],
@@ -130,8 +140,8 @@ const queryUsers = (context: Context, values: unknown[], { status }: UserFilter)
     : context.query<ListedUserRow>('users', listText, values)
 
 /**
- * Searches by a prefix of the username, a name or the email address, in any case. Not a prepared statement: the number
- * of users with the prefix decides which plan is better.
+ * Searches by a prefix of the username, a name or the email address, in upper or lower case. The statement is not
+ * prepared, because the best plan depends on the number of users with the prefix.
  */
 function searchUsers(
   context: Context,
@@ -143,11 +153,10 @@ function searchUsers(
   return sql<ListedUserRow>(context.db, statement, ...values, ...searchPatterns(text), status ?? null)
 }
 
-/** The LIKE patterns of `searchConditions`. */
+/** Returns the LIKE patterns for `searchConditions`: for the normalized username, and for the fields of the profile. */
 export const searchPatterns = (text: string): [string, string] => [
   prefixPattern(usernameKeyOf(text)),
   prefixPattern(text),
 ]
 
-/** Escapes the text and appends the wildcard. */
 const prefixPattern = (text: string): string => `${text.replace(/[\\%_]/g, '\\$&')}%`

@@ -1,4 +1,4 @@
-/** Rules of a user's profile: any object, with a length limit for the claims that the search uses (listing.ts). */
+/** Rules of a user's profile: an object whose searchable claims (listing.ts) have a maximum length. */
 import { fieldSchemas } from '../../kernel/input.js'
 import { limits } from '../../kernel/limits.js'
 

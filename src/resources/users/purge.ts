@@ -1,4 +1,4 @@
-/** Makes pending deletions final (docs/contract.md#erasure): only an id and a status of the user remain. */
+/** Makes pending deletions final (docs/contract.md#erasure). The row of the user remains without personal data. */
 
 import { limits } from '../../kernel/limits.js'
 import type { Context } from '../../platform/context.js'
@@ -11,14 +11,15 @@ import { eraseQueuedMail, eraseUserData, type PurgedUser } from './erasure.js'
 
 /**
  * Purges users whose purge time has passed and who have no memberships left, in batches. Erases the data in other
- * tables first and the user's row last, so that the next run completes an interrupted one. Safe to run in parallel.
- * Users in `deleted` that have a purge time were purged by a version without erasure.
+ * tables first and the user's row last, so that the next run completes an interrupted one. Several processes can run it
+ * at the same time. A user with a purge time and the status `deleted` was purged by a version that did not erase the
+ * data in other tables. Periodic job.
  */
 export async function purgeUsers(context: Context): Promise<void> {
   await runInBatches(context, limits.userPurgeBatchSize, () => purgeBatch(context))
 }
 
-// Newest first, so that current deletions do not wait for the users that an older version purged.
+// The latest purge time comes first, so that current deletions do not wait for users that an older version purged.
 const dueText = `
   SELECT id, account_id AS "accountId", issuer_id AS "issuerId", status, status_at AS "statusAt", username_type AS
     "usernameType", username, profile
@@ -63,7 +64,7 @@ async function eraseUsers(tx: Context, users: readonly PurgedUser[]): Promise<vo
   await db.loginFailure.deleteMany({ where: { userId } })
   await db.importedUser.deleteMany({ where: { userId } })
   await db.consoleSession.deleteMany({ where: { userId } })
-  // The sessions have ended already. They contain addresses and devices.
+  // The sessions have ended already. They are deleted because they contain data about the user's devices.
   await db.session.deleteMany({ where: { userId, issuerId: { in: users.map(({ issuerId }) => issuerId) } } })
   await db.personalToken.updateMany({ where: { userId }, data: { ...anonymizedTokenColumns, updatedAt: now } })
   await db.user.updateMany({ where: { id: userId }, data: { ...erasedUserColumns, updatedAt: now } })
@@ -78,7 +79,7 @@ async function eraseUsers(tx: Context, users: readonly PurgedUser[]): Promise<vo
 
 const emptyObject: Prisma.InputJsonObject = {}
 
-/** Clears every column that could identify the user. */
+/** Values that clear every column that could identify the user. */
 const erasedUserColumns = {
   status: 'deleted',
   username: '',
@@ -101,7 +102,9 @@ const erasedUserColumns = {
   purgeAt: null,
 } satisfies Prisma.UserUncheckedUpdateManyInput
 
-/** Clears personal values. Revoked tokens are kept for 31 days (docs/contract.md#limits). */
+/**
+ * Values that clear the personal data of revoked personal tokens, which are kept for 31 days (docs/contract.md#limits).
+ */
 const anonymizedTokenColumns = {
   name: '',
   description: null,

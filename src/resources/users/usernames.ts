@@ -13,10 +13,13 @@ const usernameFormats: Record<UsernameType, { pattern: RegExp; message: string }
     message: 'must be an email address.',
   },
   phone: { pattern: /^\+[1-9]\d{6,14}$/, message: 'must be a phone number in E.164 form such as +4915112345678.' },
-  unique: { pattern: /^[^\s\p{Cc}\p{Cf}]{1,128}$/u, message: 'must have 1 to 128 characters without spaces.' },
+  unique: {
+    pattern: /^[^\s\p{Cc}\p{Cf}]{1,128}$/u,
+    message: 'must have 1 to 128 characters without spaces or control characters.',
+  },
 }
 
-/** @throws invalid_request */
+/** Checks the format of a username. @throws invalid_request */
 export function checkUsername(type: UsernameType, username: string): void {
   const { pattern, message } = usernameFormats[type]
   if (username.length > 254 || !pattern.test(username)) throw invalidField('username', 'invalid_format', message)
@@ -46,16 +49,19 @@ export function hashUsername(context: Context, issuer: Issuer, usernameKey: stri
   return `sha256:${hmac(Buffer.from(context.encryptor.decrypt(issuer.usernameKey), 'base64'), usernameKey)}`
 }
 
-/** Whether the text has the form of an email address. */
+/** Returns whether a text has the form of an email address. */
 export const isEmail = (text: string): boolean => text.length <= 254 && usernameFormats.email.pattern.test(text)
 
 type EmailSource = Pick<User, 'usernameType' | 'username' | 'profile'>
 
-/** Returns the email address of a user without checking its form. Must agree with `emailAddressSql`. */
+/**
+ * Returns the email address of a user without checking its form: the username or the claim `email` of the profile. Must
+ * agree with `emailAddressSql`.
+ */
 export const rawEmailOf = ({ usernameType, username, profile }: EmailSource): unknown =>
   usernameType === 'email' ? username : (profile as { email?: unknown }).email
 
-/** Returns the email address of a user: the username or that of the profile; null for none or an invalid one. */
+/** Returns the email address of a user; null if the user has none or if its form is invalid. */
 export function emailOf(user: EmailSource): string | null {
   const email = rawEmailOf(user)
   return typeof email === 'string' && isEmail(email) ? email : null

@@ -46,7 +46,7 @@ registerEnumType(UserStatusEnum, { name: 'UserStatus' })
 export const UsernameTypeEnum = enumOf(usernameTypes)
 registerEnumType(UsernameTypeEnum, { name: 'UsernameType' })
 
-@ObjectType({ description: 'A person in an issuer.' })
+@ObjectType({ description: 'A person at an issuer.' })
 export class User {
   @Field(() => ID)
   id!: string
@@ -56,7 +56,7 @@ export class User {
   issuerId!: string
   @Field(() => UsernameTypeEnum)
   usernameType!: UsernameType
-  @Field(() => String, { description: 'Lists contain a keyed hash instead (sha256:…).' })
+  @Field(() => String, { description: 'The username. Lists contain a keyed hash of it instead (sha256:…).' })
   username!: string
   @Field(() => JSONObject)
   profile!: object
@@ -183,13 +183,16 @@ class UpdateUserInput {
   approval?: object | null
   @Field(() => JSONObject, { nullable: true })
   customFields?: object | null
-  @Field(() => JSONObject, { nullable: true, description: 'Merged at the top level. Null removes a key.' })
+  @Field(() => JSONObject, {
+    nullable: true,
+    description: 'Is merged with the current metadata at the top level. A key with the value null is removed.',
+  })
   metadata?: object | null
 }
 
 @Resolver(() => User)
 export class UserResolver {
-  @Query(() => UserPage, { description: 'Newest first, with hashed usernames.' })
+  @Query(() => UserPage, { description: 'Lists the users of an issuer, newest first, with hashed usernames.' })
   @Scope('issuers.users', 'read')
   users(@Ctx() context: Context, @Args(() => IssuerPath) path: IssuerPath, @Args(() => UserFilter) filter: UserFilter) {
     return listUsers(context, path, filter, filter)
@@ -223,7 +226,9 @@ export class UserResolver {
     return updateUser(context, path, input, ifMatch)
   }
 
-  @Mutation(() => Boolean, { description: 'Deletes a user. The user is deleted immediately, the data after 24 hours.' })
+  @Mutation(() => Boolean, {
+    description: 'Deletes a user. Sessions and tokens end immediately; the data is erased after 24 hours.',
+  })
   @Scope('issuers.users', 'delete')
   async deleteUser(
     @Ctx() context: Context,

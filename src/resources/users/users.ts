@@ -41,7 +41,10 @@ export const userStatuses = [
 export type UserStatus = (typeof userStatuses)[number]
 export const writableUserStatuses = ['active', 'suspended', 'blocked'] as const
 
-/** How a user was created. The first proof of a mailbox depends on it (decision 0048). */
+/**
+ * How a user was created. The origin determines what the first verification of the user's email address removes
+ * (decision 0048).
+ */
 export type UserOrigin = 'sign_up' | 'invitation' | 'import' | 'administrator'
 
 const status = z.enum(writableUserStatuses, `must be one of ${writableUserStatuses.join(', ')}.`)
@@ -81,23 +84,25 @@ const updateRules = z.strictObject({
   emailVerified: fieldSchemas.boolean.optional(),
 })
 
-/** Required for changing a credential of a user, in addition to the user's authority. */
+/**
+ * Scope for changing a credential of a user. The caller also needs every platform scope that the user has
+ * (`requireAuthorityOfUser`).
+ */
 const CREDENTIALS_WRITE_SCOPE = 'issuers.users.verifiers:write'
 
-/** Returns the row unless the user or the issuer is deleted. */
 const findUser = (context: Context, { accountId, issuerId, userId }: InUser) =>
   context.db.user.findFirst({
     where: { id: userId, accountId, issuerId, status: { notIn: deletedUserStatuses }, ...whereIssuerNotDeleted },
   })
 
-/** @throws not_found, also while a deletion is pending */
+/** Returns a user. @throws not_found, also while the deletion of the user is pending */
 export const getUser = requireUser
 
 /**
  * Creates a user. With `requires_approval` the status is `pending_approval`.
- * @param options.id the id, if it was needed before: passkeys contain it
+ * @param options.id the id of the user, if it was generated earlier because a passkey contains it
  * @param options.origin `administrator` by default
- * @param options.isEmailVerified the user has confirmed the email address
+ * @param options.isEmailVerified whether the user has verified the email address during the sign-up
  * @throws invalid_request, insufficient_scope, not_found, conflict for a username that another user has
  */
 export async function createUser(
@@ -150,11 +155,11 @@ export async function createUser(
 }
 
 /**
- * Updates a user: metadata is merged, other objects are replaced. Suspending or blocking ends all sessions. A change of
- * the username, the email address or `email_verified`, and making the user active again, require the authority of the
- * user (docs/contract.md#authority-for-changes).
+ * Updates a user: metadata is merged, other objects are replaced. Suspending or blocking a user ends all of the user's
+ * sessions. Changing the username, the email address or `email_verified`, and making the user active again, require the
+ * authority of the user (docs/contract.md#authority-for-changes).
  * @throws invalid_request, insufficient_scope, not_found, precondition_failed, conflict for a username that another
- *   user has
+ *   user has, and for suspending or blocking the owner of the system account
  */
 export async function updateUser(
   context: Context,
@@ -185,7 +190,7 @@ export async function updateUser(
       if (usernameChanged) checkUsername(nextType, nextUsername)
       const nextProfile = (profile ?? user.profile) as Prisma.JsonValue
       const nextEmail = rawEmailOf({ usernameType: nextType, username: nextUsername, profile: nextProfile })
-      // Compares the stored values, because mail servers accept more forms of addresses than `isEmail`.
+      // Compares addresses without checking their form, because mail servers accept addresses that `isEmail` rejects.
       const emailChanged = canonicalJson(nextEmail ?? null) !== canonicalJson(rawEmailOf(user) ?? null)
       const emailVerifiedChanged = emailVerified !== undefined && emailVerified !== user.emailVerified
       const credentialChanged =
@@ -198,7 +203,7 @@ export async function updateUser(
         ...rest,
         ...statusColumns(tx, user, values),
         ...jsonColumns({ profile, security, compliance, preferences, customFields, approval }),
-        // A confirmation of one address does not hold for another one.
+        // The new address has not been verified.
         ...(emailChanged && { emailVerified: false }),
         ...(emailVerified !== undefined && { emailVerified }),
         ...(usernameChanged && usernameColumns(tx, await requireIssuer(tx, path), nextType, nextUsername)),
@@ -209,8 +214,9 @@ export async function updateUser(
 }
 
 /**
- * Deletes a user (docs/contract.md#states-and-transitions): sessions and tokens end immediately, the data is purged
- * after `limits.deletedUserPurgeDelay`. Idempotent.
+ * Deletes a user (docs/contract.md#states-and-transitions): sessions and tokens end immediately, and the data is purged
+ * after `limits.deletedUserPurgeDelay`. Does nothing if the deletion is pending already.
+ * @throws not_found, precondition_failed, conflict for the owner of the system account
  */
 export async function deleteUser(context: Context, path: InUser, ifMatch?: string | null): Promise<void> {
   const { accountId, issuerId, userId } = path
@@ -274,7 +280,11 @@ export const userEventSubject = ({ accountId, issuerId, id }: { accountId: strin
   target: { type: 'user', id },
 })
 
-/** Checks a change of the status by PATCH. Approval and deletion have their own operations. */
+/**
+ * Returns the status columns of a change by `updateUser`. Approving, rejecting and deleting a user are other
+ * operations.
+ * @throws invalid_request if the current status cannot be changed by `updateUser`
+ */
 function statusColumns(context: Context, user: User, values: z.infer<typeof updateRules>) {
   if (values.status === undefined || values.status === user.status) return {}
   if (!(writableUserStatuses as readonly string[]).includes(user.status)) {
@@ -287,12 +297,11 @@ function statusColumns(context: Context, user: User, values: z.infer<typeof upda
   }
 }
 
-/** Whether the user has a verifier, or a confirmed address, which allows a sign-in by mail. */
+/** Returns whether the user has a verifier, or a verified email address, which allows a sign-in by email. */
 async function canSignIn(context: Context, { id, issuerId, emailVerified }: User): Promise<boolean> {
   return emailVerified || (await context.db.verifier.count({ where: { userId: id, issuerId } })) > 0
 }
 
-/** Returns the given object fields as Prisma columns. */
 function jsonColumns(values: { [name: string]: unknown }): Record<string, Prisma.InputJsonObject> {
   const names = ['profile', 'security', 'compliance', 'preferences', 'customFields', 'metadata', 'approval']
   const given = names.filter((name) => values[name] !== undefined)

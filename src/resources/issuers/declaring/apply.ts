@@ -1,4 +1,4 @@
-/** Applies an issuer document completely or not at all, or plans the changes without applying them. */
+/** Applies an issuer document in one transaction, or plans the changes without applying them (a dry run). */
 import { ApiError } from '../../../kernel/errors.js'
 import { snakeCase } from '../../../kernel/field-names.js'
 import { checkInput } from '../../../kernel/input.js'
@@ -10,10 +10,10 @@ import { diffValues } from './differences.js'
 import { type CreatedSecret, createDeclaredIssuer, createPlan, type PlanOptions, type PlanStep } from './plan.js'
 
 export interface ApplyResult {
-  /** Undefined if the issuer was only planned. */
+  /** Undefined for a dry run that would create the issuer. */
   issuerId: string | undefined
   steps: PlanStep[]
-  /** Secrets of created clients. */
+  /** Secrets that were generated for created clients; empty for a dry run. */
   createdSecrets: CreatedSecret[]
 }
 
@@ -21,11 +21,11 @@ export interface ApplyResult {
 class DryRunRollback extends Error {}
 
 /**
- * Plans and runs the steps in one transaction. Without `confirmed`, the transaction is rolled back, so that a plan is
- * checked by the same rules as the real run.
- * @param resourcePath an issuer, or an account: then the issuer with the name in the document, which is created if
- *   missing
- * @throws ApiError with paths in the document as fields of its details
+ * Plans and runs the steps in one transaction. Without `confirmed` (a dry run), the transaction is rolled back, so that
+ * the same rules check a dry run and a confirmed run.
+ * @param resourcePath an issuer; or an account, if the issuer is identified by the name in the document. An issuer with
+ *   this name is created if the account has none.
+ * @throws ApiError whose details contain paths in the document as `field`
  */
 export async function applyDeclaration(
   context: Context,
@@ -73,7 +73,7 @@ export async function applyDeclaration(
   return result!
 }
 
-/** Finds the issuer with this name. @throws conflict if there are several */
+/** Returns the issuer of the account with this name; undefined for none. @throws conflict if there are several */
 async function findIssuerByName(
   context: Context,
   { accountId }: InAccount,
@@ -90,7 +90,7 @@ async function findIssuerByName(
   return rows[0] && { accountId, issuerId: rows[0].id }
 }
 
-/** Maps the fields of an error to paths and names in the document. */
+/** Runs `work` and converts the fields in the details of its errors to paths in the document. */
 async function withDocumentPath<T>(path: (string | number)[], work: () => Promise<T>): Promise<T> {
   try {
     return await work()

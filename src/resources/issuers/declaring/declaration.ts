@@ -1,6 +1,7 @@
 /**
  * Issuer documents for version control (docs/commands.md, `issuer export` and `issuer apply`): the settings,
- * authentication methods and clients of an issuer with their REST names. Documents never contain secrets.
+ * authentication methods and clients of an issuer with the field names of the REST API. Exported documents contain no
+ * secrets.
  */
 import { z } from 'zod'
 import type { Context } from '../../../platform/context.js'
@@ -13,7 +14,7 @@ export const FORMAT = 'issuer/v1'
 
 const entryRule = z.record(z.string(), z.unknown(), 'must be a mapping.')
 
-/** Checks the outer structure only; the operations validate the entries. */
+/** Rules of the structure of a document. The API operations that apply the document validate the entries. */
 export const declarationRules = z.strictObject({
   gatehouse: z.literal(FORMAT, `must be ${FORMAT}.`),
   issuer: entryRule,
@@ -22,17 +23,17 @@ export const declarationRules = z.strictObject({
 })
 export type Declaration = z.infer<typeof declarationRules>
 
-/** An entry with REST field names. */
+/** An entry of a document, with the field names of the REST API. */
 export type DeclarationEntry = Record<string, unknown>
 
-/** What a declaration is compared with. */
+/** The current state of an issuer, with which a document is compared. */
 export interface IssuerState {
   issuer: Issuer
   methods: AuthMethod[]
   clients: Client[]
 }
 
-/** Reads an issuer with all of its methods and clients, oldest first. @throws not_found */
+/** Reads an issuer with all of its authentication methods and clients, oldest first. @throws not_found */
 export async function readIssuerState(context: Context, path: InIssuer): Promise<IssuerState> {
   const issuer = await requireIssuer(context, path)
   const methods = await readAllPages((cursor) => listAuthMethods(context, path, { limit: 100, cursor }))
@@ -52,6 +53,7 @@ async function readAllPages<Row extends { id: string }>(
   }
 }
 
+/** Returns an issuer as the entry `issuer` of a document. */
 export const issuerEntry = ({
   id,
   name,
@@ -72,6 +74,7 @@ export const issuerEntry = ({
   metadata,
 })
 
+/** Returns an authentication method as an entry of `auth_methods`. */
 export const methodEntry = (row: AuthMethod): DeclarationEntry => ({
   id: row.id,
   name: row.name,
@@ -83,6 +86,7 @@ export const methodEntry = (row: AuthMethod): DeclarationEntry => ({
   settings: row.settings,
 })
 
+/** Returns a client as an entry of `clients`. */
 export const clientEntry = (row: Client): DeclarationEntry => ({
   id: row.id,
   name: row.name,
@@ -96,8 +100,8 @@ export const clientEntry = (row: Client): DeclarationEntry => ({
 })
 
 /**
- * Creates the document of an issuer.
- * @param portable omits ids, so that the document can be applied to another issuer
+ * Creates the document of an issuer. Null and empty values are omitted.
+ * @param portable whether to omit ids, so that the document can be applied to another issuer
  */
 export function createDeclaration({ issuer, methods, clients }: IssuerState, portable: boolean): Declaration {
   const withoutEmptyValues = (entry: DeclarationEntry): DeclarationEntry =>
@@ -112,7 +116,6 @@ export function createDeclaration({ issuer, methods, clients }: IssuerState, por
   }
 }
 
-/** Returns whether a value can be omitted from the document. */
 const isEmptyValue = (value: unknown): boolean =>
   value === null ||
   (Array.isArray(value) && value.length === 0) ||

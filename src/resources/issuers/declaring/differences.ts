@@ -10,12 +10,15 @@ export interface Difference {
   new?: unknown
 }
 
-/** Fields that are merged (RFC 7396); others are replaced. */
+/**
+ * Fields that update operations merge with the current value (JSON Merge Patch, RFC 7396). The values of other fields
+ * are replaced.
+ */
 const mergedFields = new Set(['settings'])
 
 /**
- * Compares the fields of the desired entry.
- * @returns the differences, and the part of the desired entry to pass to the operation
+ * Compares an entry of a document with the current entry. Fields that `desired` does not contain are ignored.
+ * @returns the differences, and the fields of `desired` that the update operation must get
  */
 export function compareEntries(
   current: DeclarationEntry,
@@ -32,7 +35,10 @@ export function compareEntries(
   return { differences, patch }
 }
 
-/** Returns the differences of two values at any depth; lists are compared as a whole. */
+/**
+ * Returns the differences of two values at any depth. Lists are compared as a whole.
+ * @param field the path of the values, which begins the path of each difference
+ */
 export function diffValues(field: string, old: unknown, now: unknown): Difference[] {
   if (canonicalJson(old ?? null) === canonicalJson(now ?? null)) return []
   if (isObject(old) || isObject(now)) {

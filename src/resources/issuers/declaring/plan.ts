@@ -1,6 +1,7 @@
 /**
- * Plans the operations that bring an issuer to the state of a document. They are the operations of the API, so their
- * rules and events apply. Anything that the document does not contain stays unchanged.
+ * Plans the operations that change an issuer to the state that a document describes. They are the operations of the
+ * API, so their rules apply and they record events. Anything that the document does not contain stays unchanged, except
+ * that `prune` deletes authentication methods and clients.
  */
 import { type ErrorDetail, invalidFields } from '../../../kernel/errors.js'
 import { camelCase } from '../../../kernel/field-names.js'
@@ -25,12 +26,12 @@ import { compareEntries, type Difference, diffValues } from './differences.js'
 /** An operation of a plan. */
 export interface PlanStep {
   action: 'create' | 'update' | 'delete'
-  /** Human-readable label, such as `client "Web"`. */
+  /** The changed resource as a text for people, such as `client "Web"`. */
   label: string
-  /** Path in the document; for a deletion, the path of the list. */
+  /** Path of the entry in the document; for a deletion, path of the list. */
   path: (string | number)[]
   differences: Difference[]
-  /** @returns the secret of a created client */
+  /** Runs the operation. @returns the secret that was generated for a created client; otherwise undefined */
   run(context: Context, issuerPath: InIssuer): Promise<CreatedSecret | undefined>
 }
 
@@ -43,7 +44,9 @@ export interface CreatedSecret {
 export interface PlanOptions {
   /** Whether to delete authentication methods and clients that the document does not contain. */
   prune: boolean
-  /** Whether created secrets are stored. If not, confidential clients without a given secret are rejected. */
+  /**
+   * Whether the caller stores generated secrets. If not, new confidential clients without a given secret are rejected.
+   */
   storesSecrets: boolean
 }
 
@@ -69,7 +72,8 @@ export async function createDeclaredIssuer(
 
 /**
  * Plans the steps in the order in which they must run.
- * @throws invalid_request for unknown ids, ambiguous names and immutable fields
+ * @throws invalid_request for unknown ids, ambiguous names, duplicate entries, changed immutable fields and missing
+ *   secrets
  */
 export async function createPlan(
   context: Context,
@@ -168,8 +172,8 @@ async function methodSteps(
 }
 
 /**
- * Returns whether an issuer can have several methods of this kind, which are matched by name
- * (docs/contract.md#authentication-methods).
+ * Returns whether an issuer can have several methods of this kind (docs/contract.md#authentication-methods). Such
+ * methods are matched by name.
  */
 const allowsSeveral = (method: string): boolean => method === 'passkey' || isUpstreamKind(method)
 
@@ -185,7 +189,7 @@ function maskSecrets(entry: DeclarationEntry): DeclarationEntry {
   return { ...entry, settings: maskedSettings }
 }
 
-/** Drops a secret that equals the stored one, so that it does not count as a change. */
+/** Removes a secret that equals the stored one from the entry, so that it does not count as a change. */
 async function omitUnchangedSecret(
   context: Context,
   issuerPath: InIssuer,
@@ -271,7 +275,13 @@ function createClientStep(entry: DeclarationEntry, path: (string | number)[]): P
   }
 }
 
-/** Returns the row of an entry, undefined for a new entry, or null after an error. */
+/**
+ * Selects the row of an entry.
+ * @param candidates the rows with the id or name of the entry
+ * @param matchedIds ids of the rows of earlier entries, to which the id of the row is added
+ * @param errors list to which problems are added
+ * @returns undefined for a new entry; null if the id is unknown or the name is ambiguous
+ */
 function resolveEntry<Row extends { id: string }>(
   candidates: readonly Row[],
   entry: DeclarationEntry,
@@ -283,12 +293,24 @@ function resolveEntry<Row extends { id: string }>(
   if (!row) {
     if (entry['id'] === undefined) return undefined
     errors.push(
-      documentError([...path, 'id'], 'not_found', 'does not exist in this issuer. Remove it to create a new entry.'),
+      documentError(
+        [...path, 'id'],
+        'not_found',
+        'does not exist in this issuer. Remove the id to create a new entry.',
+      ),
     )
     return null
   }
-  if (second) errors.push(documentError([...path, 'name'], 'ambiguous', 'is ambiguous. Select the entry by its id.'))
-  else if (matchedIds.has(row.id)) errors.push(documentError(path, 'duplicate', 'is a duplicate of an earlier entry.'))
+  if (second)
+    errors.push(
+      documentError(
+        [...path, 'name'],
+        'ambiguous',
+        'is the name of several existing entries. Add the id of the one to change.',
+      ),
+    )
+  else if (matchedIds.has(row.id))
+    errors.push(documentError(path, 'duplicate', 'is a duplicate of an earlier entry. Remove one of them.'))
   matchedIds.add(row.id)
   return second ? null : row
 }

@@ -1,13 +1,13 @@
 /**
- * Reads users of Auth0: lines of an export with password hashes (from Auth0 support: `passwordHash`, `_id.$oid`), lines
- * of a user export, and files for the bulk import (`custom_password_hash`, `mfa_factors`).
+ * Reads users of Auth0 from lines of an export with password hashes by Auth0 support (`passwordHash`, `_id.$oid`), from
+ * lines of a user export, and from files for the bulk import of Auth0 (`custom_password_hash`, `mfa_factors`).
  */
 import { isDigest } from '../../../platform/crypto/password-hashes.js'
 import { encodeDigest, encodeHmac, encodeLdap, encodeScrypt, type Salt } from './hash-encoding.js'
 import type { ImportRecord } from './record.js'
 import { type JsonObject, nonEmptyString, objectOrEmpty, objectsOf, omitUndefined, timestampOf } from './values.js'
 
-/** Whether this record has the form of an Auth0 user. */
+/** Returns whether a record has the form of an Auth0 user. */
 export const isAuth0 = (line: JsonObject): boolean =>
   'custom_password_hash' in line ||
   'passwordHash' in line ||
@@ -16,6 +16,7 @@ export const isAuth0 = (line: JsonObject): boolean =>
   (typeof line['user_id'] === 'string' && ('identities' in line || 'email' in line || 'username' in line)) ||
   '$oid' in objectOrEmpty(line['_id'])
 
+/** Converts an Auth0 user to an import record. */
 export function fromAuth0(line: JsonObject): ImportRecord {
   const email = nonEmptyString(line['email'])
   const oid = nonEmptyString(objectOrEmpty(line['_id'])['$oid'])
@@ -77,7 +78,10 @@ const bytesOf = (value: unknown): Buffer | undefined => {
     : undefined
 }
 
-/** Supports the documented algorithms, except md4, which OpenSSL 3 does not have, and the crypt scheme of ldap. */
+/**
+ * Encodes a `custom_password_hash`. Returns undefined if it is incomplete or not supported: md4 (which OpenSSL 3 does
+ * not have), the crypt scheme of ldap, and HMACs with a digest that `isDigest` rejects.
+ */
 function encodeCustomHash(custom: JsonObject): string | undefined {
   const algorithm = nonEmptyString(custom['algorithm']) ?? ''
   const { value, digest: hmacDigest } = objectOrEmpty(custom['hash'])

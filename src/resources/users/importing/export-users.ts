@@ -1,4 +1,4 @@
-/** Exports the users of an issuer in the format that the import reads (docs/import.md). */
+/** Exports the users of an issuer in the format of gatehouse.ts, which the import can read (docs/import.md). */
 import { limits } from '../../../kernel/limits.js'
 import type { Context } from '../../../platform/context.js'
 import { transaction } from '../../../platform/postgres/transaction.js'
@@ -7,8 +7,9 @@ import { deletedUserStatuses, type InIssuer, requireIssuer } from '../../resourc
 import { toGatehouse } from './gatehouse.js'
 
 /**
- * Yields every user that is not deleted, oldest first, in batches, so that memory use is constant.
- * @param withCredentials includes password hashes and TOTP secrets
+ * Records the event of the export and yields every user who is not deleted, oldest first. The users are read in
+ * batches, so that memory use does not depend on their number.
+ * @param withCredentials whether to include password hashes and TOTP secrets
  * @throws not_found
  */
 export async function* exportUsers(

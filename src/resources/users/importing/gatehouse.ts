@@ -7,7 +7,7 @@ const FORMAT = 'gatehouse.user'
 
 export const isGatehouse = (line: JsonObject): boolean => line['format'] === FORMAT
 
-/** Copies the values unchecked; `checkRecord` validates them. */
+/** Converts a line of the export to an import record without checking its values. `checkRecord` validates them. */
 export function fromGatehouse(line: JsonObject): ImportRecord {
   const verifiers = objectsOf(line['verifiers'])
   const password = verifiers.find(({ type }) => type === 'password')
@@ -36,14 +36,14 @@ export function fromGatehouse(line: JsonObject): ImportRecord {
     totpSecret: totp?.['secret'] as string | undefined,
     createdAt: value<number>('created_at'),
     unsupported: verifiers.some((verifier) => verifier['type'] === 'passkey')
-      ? ['the passkey works only at the address where it was registered']
+      ? ['the passkey works only at the host where it was registered']
       : undefined,
   })
 }
 
 /**
- * A line of the export.
- * @param decrypt decrypts a stored secret; without it no secret and no hash comes along
+ * Returns the line of a user in the export.
+ * @param decrypt decrypts a stored secret; if undefined, the line contains no credentials
  */
 export function toGatehouse(
   user: User & { verifiers: Verifier[] },
@@ -80,6 +80,6 @@ function exportCredentials(verifier: Verifier, decrypt: (ciphertext: string) => 
     return [{ type, hash, must_change: mustChange, secret_set_at }]
   }
   if (type === 'totp' && encryptedSecret) return [{ type, secret: decrypt(encryptedSecret) }]
-  // Bound to the address where it was made: only that there is one.
+  // A passkey works only at the host where it was registered, so only its type is exported.
   return type === 'passkey' ? [{ type }] : []
 }

@@ -1,18 +1,22 @@
-/** Encodes the hash fields of other products in the formats of platform/crypto/password-hashes.ts. */
+/** Encodes hashes of other products in the formats of platform/crypto/password-hashes.ts. */
 import { type Digest, isDigest } from '../../../platform/crypto/password-hashes.js'
 
 const phcBase64 = (bytes: Buffer): string => bytes.toString('base64').replace(/=+$/, '')
 
-/** @param digest the Node.js name, such as sha256 */
+/** Encodes a PBKDF2 hash. @param digest the name of the digest in Node.js, such as sha256 */
 export const encodePbkdf2 = (digest: string, iterations: number, salt: Buffer, hash: Buffer): string =>
   `$pbkdf2-${digest}$i=${iterations}$${phcBase64(salt)}$${phcBase64(hash)}`
 
-/** @param n the cost N; if it is not a power of two, the result is not a valid format and is refused later */
+/**
+ * Encodes a scrypt hash.
+ * @param n the cost N. If it is not a power of two, `passwordHashError` rejects the result.
+ */
 export function encodeScrypt(n: number, r: number, p: number, salt: Buffer, hash: Buffer): string {
   const ln = Math.log2(n)
   return `$scrypt$ln=${Number.isInteger(ln) ? ln : 'none'},r=${r},p=${p}$${phcBase64(salt)}$${phcBase64(hash)}`
 }
 
+/** Encodes an Argon2 hash. `type` is `id`, `i` or `d`; `memory` is in KiB. */
 export const encodeArgon2 = (
   type: string,
   {
@@ -31,14 +35,18 @@ export interface Salt {
   position: 'prefix' | 'suffix'
 }
 
-/** @param encoding of the password; UTF-8 by default */
+/** Encodes a digest of a password and a salt. @param encoding character encoding of the password; UTF-8 by default */
 export const encodeDigest = (digest: Digest, hash: Buffer, salt?: Salt, encoding?: 'utf16le' | 'latin1'): string =>
   `$digest-${digest}$s=${salt?.position ?? 'prefix'}${encoding ? `,e=${encoding}` : ''}$${phcBase64(salt?.value ?? Buffer.alloc(0))}$${phcBase64(hash)}`
 
+/** Encodes an HMAC of a password. @param encoding character encoding of the password; UTF-8 by default */
 export const encodeHmac = (digest: Digest, key: Buffer, hash: Buffer, encoding?: 'utf16le' | 'latin1'): string =>
   `$hmac-${digest}$${encoding ? `e=${encoding}` : ''}$${phcBase64(key)}$${phcBase64(hash)}`
 
-/** Encodes an RFC 2307 hash: `{SSHA}` and the base64 of hash and salt. Returns undefined for other schemes. */
+/**
+ * Encodes an RFC 2307 hash: a scheme such as `{SSHA}`, followed by the base64 of the hash and the salt. Returns
+ * undefined for schemes other than MD5 and SHA, with or without a salt.
+ */
 export function encodeLdap(value: string): string | undefined {
   const [, scheme = '', body = ''] = /^\{(\w+)\}([A-Za-z0-9+/=]+)$/.exec(value) ?? []
   const [, salted, family = '', size = ''] = /^(s?)(md5|sha)(256|384|512)?$/i.exec(scheme) ?? []

@@ -1,6 +1,7 @@
 /**
- * One batch of an import, as the console sends it. The state between batches is encrypted and travels with the caller,
- * so the server stores nothing. A repeated batch changes nothing, because its users are known (docs/decisions/0038).
+ * Imports one batch of an import that a client such as the console sends in several requests. The state between batches
+ * (the continuation) is encrypted and returned to the client, which sends it with the next batch, so the server does
+ * not store it. A repeated batch changes nothing, because its users have been imported already (docs/decisions/0038).
  */
 import { z } from 'zod'
 import { invalidField } from '../../../kernel/errors.js'
@@ -32,12 +33,14 @@ const batchRules = z.strictObject({
   last: fieldSchemas.boolean,
 })
 
+/** A user who was imported or, in a dry run, would be imported. */
 export interface AcceptedUser {
+  /** Line of the file where the record begins. */
   line: number
   externalId: string
   /** Null in a dry run. */
   userId: string | null
-  /** The hashed username, as in lists, to detect duplicates in a file. */
+  /** The hashed username, as in lists of users, by which the client detects duplicates in a file. */
   usernameHash: string
 }
 
@@ -50,8 +53,9 @@ export interface ImportBatchResult extends ImportTotals {
 }
 
 /**
- * Imports a batch. The last one records the event of the whole import (docs/decisions/0035), unless it is a dry run.
- * @throws not_found, invalid_request, insufficient_scope for the console issuer
+ * Imports a batch. The last batch records the event of the whole import (docs/decisions/0035), except in a dry run.
+ * @throws not_found, invalid_request, insufficient_scope if the issuer is the console issuer and the caller does not
+ *   have full authority
  */
 export async function importBatch(context: Context, path: InIssuer, input: unknown): Promise<ImportBatchResult> {
   const { records, dryRun, login, dropUnsupported, continues, last, ...options } = checkInput(batchRules, input)
@@ -93,16 +97,20 @@ export async function importBatch(context: Context, path: InIssuer, input: unkno
   }
 }
 
+/** The state between batches. Clients can send one for a day, also after an update, so the keys must not be renamed. */
 interface Continuation {
-  /**
-   * Tells continuations from other encrypted texts. Callers may present one for a day, so these keys keep their names.
-   */
+  /** Distinguishes continuations from other encrypted texts. */
   is: 'import of users'
   issuerId: string
   source: Source
-  /** The continuation of a dry run cannot be used for an import, whose event would count users that do not exist. */
+  /**
+   * Whether the batches are a dry run. The continuation of a dry run cannot be used for an import, because the event of
+   * the import would count users who were not imported.
+   */
   dryRun: boolean
+  /** The totals of all batches so far. */
   totals: ImportTotals
+  /** When the continuation expires (Unix milliseconds). */
   until: number
 }
 
@@ -122,12 +130,12 @@ function decryptContinuation(context: Context, { issuerId }: InIssuer, dryRun: b
     const isValid = content.is === 'import of users' && content.issuerId === issuerId && content.dryRun === dryRun
     if (isValid && content.until > context.now()) return content
   } catch {
-    // Not encrypted by this deployment: the same error.
+    // A text that this deployment has not encrypted gets the error below.
   }
   throw invalidField(
     'continues',
     'unknown',
-    'must be the continuation of the previous batch of the same import, not older than one day.',
+    'must be the continuation of the previous batch of this import and not older than one day.',
   )
 }
 

@@ -1,6 +1,6 @@
 /**
- * Imports users from the export of another product (docs/import.md) in batches, with constant memory. A record that
- * cannot be imported is reported with its line and does not stop the import.
+ * Imports users from the export of another product (docs/import.md) in batches, so that large files need little memory.
+ * A record that cannot be imported is reported with its line and does not stop the import.
  */
 import { limits } from '../../../kernel/limits.js'
 import { parseJson, UnsafeInputError } from '../../../kernel/safe-json.js'
@@ -35,7 +35,7 @@ const readers: Readonly<
   auth0: { recognizes: isAuth0, read: fromAuth0 },
 }
 
-/** Detects the product that wrote this record; undefined if none matches. */
+/** Returns the product that wrote a record; undefined if the record has the form of none. @param text JSON text */
 export function detectSource(text: string): Source | undefined {
   try {
     const line = parseJson(text)
@@ -57,23 +57,29 @@ export interface ImportLine {
 /** A record that was not imported. */
 export interface ImportRefusal {
   line: number
+  /** The id of the user in the other product; null if it could not be read. */
   externalId: string | null
+  /** A stable error code. */
   reason: string
   message: string
+  /** How to fix the record. */
   fix: string
 }
 
+/** Numbers of records and users of an import or a batch. */
 export interface ImportTotals {
   read: number
   imported: number
-  /** Imported by an earlier run. */
+  /** Users that an earlier run imported. */
   known: number
   refused: number
+  /** Imported users without a password. */
   withoutPassword: number
+  /** Imported users with a TOTP verifier. */
   totp: number
-  /** Number of password hashes by format. */
+  /** Imported password hashes by format; `gatehouse` for hashes with the current parameters of Gatehouse. */
   hashes: Record<string, number>
-  /** Number of hashes in a format that is fast to guess. */
+  /** Password hashes in a format without a work factor, with which an attacker can try passwords quickly. */
   weak: number
 }
 
@@ -92,8 +98,8 @@ export interface ImportOptions extends ImportChoices {
 
 /**
  * Imports all lines and records the event of the import.
- * @throws not_found for the issuer, and errors of the lines or the database. Batches that were written stay; the next
- *   run continues.
+ * @throws not_found for the issuer, and errors of reading the lines or of the database. Batches that have been written
+ *   are kept; the next run with the same file continues after them.
  */
 export async function importUsers(
   context: Context,
@@ -119,7 +125,7 @@ export const emptyTotals = (): ImportTotals => ({
 
 /**
  * Imports some lines without recording the event of the import.
- * @throws as `importUsers`
+ * @throws the errors of `importUsers`
  */
 export async function importLines(
   context: Context,
@@ -178,7 +184,7 @@ export async function importLines(
       refuse(line, externalId, error)
     }
     if (batch.size < limits.userImportBatchSize) continue
-    // Writes one batch while the next one is read.
+    // One batch is written while the next one is read.
     await writing
     writing = commitBatch(batch)
     writing.catch(() => {})
@@ -191,13 +197,13 @@ export async function importLines(
 
 const usernameTakenError = new RecordError(
   'username_taken',
-  'Another user of this issuer has this username.',
-  'Remove one of the two, or choose another username type (--login).',
+  'Another user of this issuer or of the file has this username.',
+  'Remove one of the two users, or choose another identifier type (`login`; `--login` on the command line).',
 )
 const duplicateIdError = new RecordError(
   'duplicate_id',
   'Another record of the file has this id.',
-  'Remove one of the two.',
+  'Remove one of the two records.',
 )
 
 function parseRecord(text: string | undefined, source: Source): ImportRecord {
@@ -215,7 +221,7 @@ function parseRecord(text: string | undefined, source: Source): ImportRecord {
     return readers[source].read(line)
   } catch (error) {
     if (error instanceof RecordError) throw error
-    // A value of the wrong type, for example an object instead of a number.
+    // A value has the wrong type, for example an object instead of a number.
     throw new RecordError('invalid_record', `The record cannot be read: ${(error as Error).message}`, fix)
   }
 }
@@ -233,7 +239,10 @@ function addToTotals(totals: ImportTotals, { verifiers }: PreparedUser): void {
   if (verifiers.some(({ type }) => type === 'totp')) totals.totp++
 }
 
-/** Records the event of an import. It is the only event of an import that webhooks receive (docs/decisions/0035). */
+/**
+ * Records `user.import.finished`, the only event of an import that webhooks receive (docs/decisions/0035).
+ * @param totals the totals of the whole import
+ */
 export async function recordImport(
   context: Context,
   { accountId, issuerId }: InIssuer,

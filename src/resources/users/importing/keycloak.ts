@@ -1,7 +1,6 @@
 /**
- * Reads users of Keycloak: a realm export (one file with the realm, or files with users), or lines of
- * UserRepresentation. `credentials` contains hashes as nested JSON (`secretData`, `credentialData`); before version 8
- * as plain fields.
+ * Reads users of Keycloak (UserRepresentation) from a realm export or from lines of JSON. Their `credentials` contain
+ * hashes as JSON texts (`secretData`, `credentialData`); exports of versions before 8 contain them as plain fields.
  */
 import { Secret } from 'otpauth'
 import { encodeArgon2, encodePbkdf2 } from './hash-encoding.js'
@@ -16,10 +15,11 @@ import {
   timestampOf,
 } from './values.js'
 
-/** Whether this record has the form of a Keycloak user. */
+/** Returns whether a record has the form of a Keycloak user. */
 export const isKeycloak = (line: JsonObject): boolean =>
   'createdTimestamp' in line || 'requiredActions' in line || ('enabled' in line && 'username' in line)
 
+/** Converts a Keycloak user to an import record. @throws RecordError for the service account of a client */
 export function fromKeycloak(line: JsonObject): ImportRecord {
   if (nonEmptyString(line['serviceAccountClientId'])) {
     const fix = 'Create a machine-to-machine client instead, if the service still needs one.'
@@ -35,7 +35,7 @@ export function fromKeycloak(line: JsonObject): ImportRecord {
   const disabled = line['enabled'] === false
   return omitUndefined({
     externalId: nonEmptyString(line['id']) ?? username ?? '',
-    // A realm with email addresses as usernames repeats the address as the username.
+    // In a realm that uses email addresses as usernames, the username is the email address.
     names: omitUndefined({
       email: email ?? (username?.includes('@') ? username : undefined),
       unique: username?.includes('@') ? undefined : username,
@@ -59,7 +59,7 @@ export function fromKeycloak(line: JsonObject): ImportRecord {
   })
 }
 
-/** Attributes of Keycloak are lists. A list with one value is replaced by the value. */
+/** Replaces attributes with one value, which Keycloak stores as lists, by that value. */
 const unwrapAttributes = (attributes: JsonObject): JsonObject =>
   Object.fromEntries(
     Object.entries(attributes).map(([key, value]) => [
@@ -76,7 +76,8 @@ function credentialsOf(credentials: readonly JsonObject[], unsupported: string[]
     const type = nonEmptyString(credential['type']) ?? 'password'
     if (type === 'password' && imported.passwordHash === undefined) {
       const hash = passwordHashOf(credential)
-      if (hash === undefined) unsupported.push('the password is not hashed, or with an algorithm that is not supported')
+      if (hash === undefined)
+        unsupported.push('the password is not hashed, or is hashed with an algorithm that is not supported')
       else
         Object.assign(
           imported,
@@ -88,7 +89,8 @@ function credentialsOf(credentials: readonly JsonObject[], unsupported: string[]
       if (secret === undefined) unsupported.push('the one-time codes are not TOTP with SHA-1, 6 digits and 30 seconds')
       else imported.totpSecret = secret
     } else if (type !== 'recovery-authn-codes') {
-      // Recovery codes are skipped without a warning: they only replace another factor, and users can create new ones.
+      // Recovery codes are left out without an error, because they only replace another factor and users can create new
+      // ones.
       unsupported.push(`the ${type} credential is not supported, or is a second one of this type`)
     }
   }
@@ -110,7 +112,7 @@ function passwordHashOf(credential: JsonObject): string | undefined {
   const algorithm = nonEmptyString(data['algorithm']) ?? nonEmptyString(credential['algorithm']) ?? 'pbkdf2'
   const iterations = Number(data['hashIterations'] ?? credential['hashIterations'] ?? 0)
   if (value === undefined) return undefined
-  // Extensions that hash with bcrypt store its own format.
+  // Keycloak extensions for bcrypt store the hash in the format of bcrypt.
   if (algorithm === 'bcrypt') return value
   const [salt, hash] = [Buffer.from(saltText, 'base64'), Buffer.from(value, 'base64')]
   const digest = pbkdf2Digests[algorithm]
@@ -131,7 +133,10 @@ function passwordHashOf(credential: JsonObject): string | undefined {
   return encodeArgon2(first('type') ?? 'id', cost, salt, hash)
 }
 
-/** Keycloak uses the characters of the secret as the key, unless it is marked as base32. */
+/**
+ * Returns the TOTP secret in base32; undefined if the codes are not TOTP with SHA-1, 6 digits and 30 seconds. Keycloak
+ * uses the characters of the secret as the key, unless `secretEncoding` is BASE32.
+ */
 function totpSecretOf(credential: JsonObject): string | undefined {
   const data = parseNestedJson(credential['credentialData'])
   const value = nonEmptyString(parseNestedJson(credential['secretData'])['value'])

@@ -1,6 +1,6 @@
 /**
- * Reads users of Logto: rows of its table `users` as JSON (snake case), responses of its Management API, or a file for
- * its user migration (camel case, `passwordDigest` and `passwordAlgorithm`).
+ * Reads users of Logto from rows of Logto's table `users` as JSON (snake case), from responses of the Management API
+ * (camel case), or from a file for the user migration of Logto (camel case, `passwordDigest` and `passwordAlgorithm`).
  */
 import { isDigest } from '../../../platform/crypto/password-hashes.js'
 import { encodeDigest, encodePbkdf2 } from './hash-encoding.js'
@@ -15,16 +15,17 @@ import {
   timestampOf,
 } from './values.js'
 
-/** Returns a value by its API name or its column name. */
+/** Returns the value of a field by its name in the API or by the name of its column. */
 const camelOrSnake = (line: JsonObject, camel: string): unknown =>
   line[camel] ?? line[camel.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)]
 
-/** Whether this record has the form of a Logto user. */
+/** Returns whether a record has the form of a Logto user. */
 export const isLogto = (line: JsonObject): boolean =>
   ['primaryEmail', 'primaryPhone', 'passwordEncrypted', 'passwordDigest', 'isSuspended'].some(
     (name) => camelOrSnake(line, name) !== undefined,
   )
 
+/** Converts a Logto user to an import record. */
 export function fromLogto(line: JsonObject): ImportRecord {
   const unsupported: string[] = []
   const profile = objectOrEmpty(camelOrSnake(line, 'profile'))
@@ -35,11 +36,11 @@ export function fromLogto(line: JsonObject): ImportRecord {
     externalId: nonEmptyString(line['id']) ?? email ?? nonEmptyString(line['username']) ?? phone ?? '',
     names: omitUndefined({
       email,
-      // Logto stores phone numbers without the plus.
+      // Logto stores phone numbers without the plus sign.
       phone: phone && (phone.startsWith('+') ? phone : `+${phone}`),
       unique: nonEmptyString(line['username']),
     }),
-    // Logto sets a primary email only after a code was confirmed, or when an administrator sets it.
+    // In Logto a user's primary email was verified with a code or set by an administrator.
     emailVerified: email !== undefined,
     profile: omitUndefined({
       name: nonEmptyString(line['name']),
@@ -79,8 +80,10 @@ function encodeHash(method: string, value: string): string | undefined {
 }
 
 /**
- * `["sha256", ["salt", "@"], "hex"]`: the digest of the joined arguments, with the password for `@`; or
- * `["pbkdf2", ["salt", "iterations", "length", "digest", "@"], "hex"]`.
+ * Encodes a hash of the method `Legacy`: a JSON text in one of two forms, in which `@` is the place of the password.
+ * - `["sha256", ["salt", "@"], "hex"]`: the digest of the joined arguments
+ * - `["pbkdf2", ["salt", "iterations", "length", "digest", "@"], "hex"]`
+ * Returns undefined for other texts.
  */
 function encodeLegacyHash(value: string): string | undefined {
   let expression: unknown

@@ -1,4 +1,4 @@
-/** The common form of an imported user, whatever product wrote it, and its rules. */
+/** The form to which the users of all products are converted before they are imported, and its rules. */
 import { z } from 'zod'
 import { ApiError } from '../../../kernel/errors.js'
 import { checkInput, fieldSchemas } from '../../../kernel/input.js'
@@ -12,10 +12,10 @@ import { checkUsername, isEmail, type UsernameType, usernameTypes } from '../use
 export interface ImportRecord {
   /** The id in the other product. */
   externalId: string
-  /** Possible usernames by type. `ImportChoices.login` selects one. */
+  /** The identifiers of the user by type. `ImportChoices.login` selects the one that becomes the username. */
   names: Partial<Record<UsernameType, string>>
   emailVerified?: boolean
-  /** OpenID Connect claims. */
+  /** Claims of the user, such as `name` and `picture` (OpenID Connect Core section 5.1). */
   profile?: Record<string, unknown>
   security?: Record<string, unknown>
   compliance?: Record<string, unknown>
@@ -28,20 +28,21 @@ export interface ImportRecord {
   statusReason?: string | null
   signupReason?: string | null
   triggeredRule?: string | null
-  /** In a format of platform/crypto/password-hashes.ts. */
+  /** The password hash in a format of platform/crypto/password-hashes.ts. */
   passwordHash?: string
-  /** Unix milliseconds. */
+  /** When the password was set (Unix milliseconds). */
   passwordSetAt?: number
+  /** Whether the user must change the password at the next sign-in. */
   mustChange?: boolean
-  /** Base32; SHA-1, 6 digits, 30 seconds. */
+  /** The secret of an authenticator app in base32, for codes with SHA-1, 6 digits and 30 seconds. */
   totpSecret?: string
-  /** Unix milliseconds. */
+  /** When the other product created the user (Unix milliseconds). */
   createdAt?: number
-  /** Credentials that cannot be imported, each as a clause of a sentence: `the passkey "Phone" …`. */
+  /** Why credentials cannot be imported, each as a clause such as `the second factor sms is not supported`. */
   unsupported?: string[]
 }
 
-/** A record that is not imported, with the reason and how to fix it. */
+/** Thrown for a record that cannot be imported. `reason` is a stable code; `fix` says how to correct the record. */
 export class RecordError extends Error {
   constructor(
     readonly reason: string,
@@ -78,9 +79,9 @@ const recordRules = z.strictObject({
 })
 
 export interface ImportChoices {
-  /** Username types by preference. The first one that a user has is used. */
+  /** Types of identifiers by preference. The first one that a user has becomes the username. */
   login: readonly UsernameType[]
-  /** Imports users without the passwords and second factors that are not supported. */
+  /** Whether users are imported without unsupported passwords and second factors. If not, such users are refused. */
   dropUnsupported: boolean
 }
 
@@ -91,7 +92,7 @@ export interface CheckedRecord extends ImportRecord {
 }
 
 /**
- * Checks a record and selects its username. The other names go into the profile.
+ * Checks a record and selects its username. The other identifiers of the user are added to the profile.
  * @throws RecordError
  */
 export function checkRecord(record: ImportRecord, { login, dropUnsupported }: ImportChoices): CheckedRecord {
@@ -101,12 +102,14 @@ export function checkRecord(record: ImportRecord, { login, dropUnsupported }: Im
     throw new RecordError(
       'no_username',
       'The record has no email address, username or phone number.',
-      'Add one of them.',
+      'Add an email address, a username or a phone number.',
     )
   }
   const username = record.names[usernameType]!.trim()
-  withRecordError('invalid_username', 'Correct the username, or choose another username type (--login).', () =>
-    checkUsername(usernameType, username),
+  withRecordError(
+    'invalid_username',
+    'Correct the username, or choose another identifier type (`login`; `--login` on the command line).',
+    () => checkUsername(usernameType, username),
   )
   const platformScope = record.scopes?.find(isPlatformScope)
   if (platformScope !== undefined) {
@@ -123,7 +126,8 @@ export function checkRecord(record: ImportRecord, { login, dropUnsupported }: Im
   if (record.totpSecret !== undefined && !/^[A-Z2-7]{16,}$/.test(record.totpSecret))
     unsupported.push('the TOTP secret is not base32 of at least 80 bits')
   if (unsupported.length > 0 && !dropUnsupported) {
-    const fix = 'Correct the record, or import such users without these credentials (--drop-unsupported).'
+    const fix =
+      'Correct the record, or import such users without these credentials (`dropUnsupported`; `--drop-unsupported` on the command line).'
     throw new RecordError(
       'unsupported_credential',
       `Some credentials cannot be imported: ${unsupported.join('; ')}.`,
@@ -144,7 +148,7 @@ export function checkRecord(record: ImportRecord, { login, dropUnsupported }: Im
 }
 
 function checkShape(record: ImportRecord): void {
-  withRecordError('invalid_record', 'Correct the field.', () => checkInput(recordRules, record))
+  withRecordError('invalid_record', 'Correct the field in the file.', () => checkInput(recordRules, record))
 }
 
 function withRecordError(reason: string, fix: string, runCheck: () => void): void {
@@ -156,7 +160,9 @@ function withRecordError(reason: string, fix: string, runCheck: () => void): voi
   }
 }
 
-/** Returns the claims, including the email address, phone number and name that are not the username. */
+/**
+ * Returns the profile, with the email address, phone number and username of the record that do not become the username.
+ */
 function profileOf({ profile, names }: ImportRecord, usernameType: UsernameType): Record<string, unknown> {
   const { email, phone, unique } = names
   return {

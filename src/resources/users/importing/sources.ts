@@ -1,3 +1,6 @@
-/** Products whose exports can be imported. In its own file because the command line needs it before other modules. */
+/**
+ * Products whose exports can be imported. They are in their own file, so that the command line can list them without
+ * loading the modules of the import.
+ */
 export const sources = ['auth0', 'keycloak', 'logto', 'gatehouse'] as const
 export type Source = (typeof sources)[number]

@@ -1,4 +1,4 @@
-/** Reads values of other products. A missing value, null and a value of the wrong type are all treated as absent. */
+/** Reads values of other products. Missing values, null and values of the wrong type are treated as absent. */
 export type JsonObject = Record<string, unknown>
 
 export const isJsonObject = (value: unknown): value is JsonObject =>
@@ -17,7 +17,9 @@ export function timestampOf(value: unknown): number | undefined {
   return typeof time === 'number' && Number.isSafeInteger(time) && time >= 0 ? time : undefined
 }
 
-/** Parses JSON within JSON, as in Keycloak's credentials. Returns an empty object for invalid JSON. */
+/**
+ * Parses a string with the JSON of an object, as in Keycloak's credentials. Returns an empty object for other values.
+ */
 export function parseNestedJson(value: unknown): JsonObject {
   if (typeof value !== 'string') return objectOrEmpty(value)
   try {

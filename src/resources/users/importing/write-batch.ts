@@ -1,7 +1,7 @@
 /**
- * Writes a batch of imported users in one transaction: users, credentials, origins, and a `user.created` event for
- * each. Skips users that this import has already written or whose username is taken, so an interrupted or repeated
- * import continues where it ended.
+ * Writes a batch of imported users in one transaction: users, verifiers, the mapping of ids in `imported_users`, and a
+ * `user.created` event per user. Skips users that an earlier run has imported or whose username is taken, so that an
+ * interrupted import can be run again.
  */
 import { newRow } from '../../../kernel/ids.js'
 import type { Context } from '../../../platform/context.js'
@@ -15,20 +15,28 @@ import type { UserOrigin } from '../users.js'
 import type { CheckedRecord } from './record.js'
 import type { Source } from './sources.js'
 
-/** A checked record with its rows, prepared before the transaction. */
+/** The rows of a checked record, prepared before the transaction. */
 export interface PreparedUser {
+  /** The id in the other product. */
   externalId: string
+  /** The normalized username. */
   usernameKey: string
   userId: string
+  /** The columns of the user. */
   user: Record<string, unknown>
+  /** The columns of each verifier. */
   verifiers: readonly Record<string, unknown>[]
+  /** The `data` of the event. */
   data: Record<string, unknown>
 }
 
-/** The result for each user of a batch, by external id. */
+/** `known`: an earlier run has imported the user. `taken`: another user has the username. */
 export type ImportOutcome = 'imported' | 'known' | 'taken'
 
-/** Returns a function that prepares the rows of a record. Decrypts the issuer's key of username hashes once. */
+/**
+ * Returns a function that prepares the rows of a record. The issuer's key for username hashes is decrypted only once,
+ * for all records.
+ */
 export function createPreparer(
   context: Context,
   issuer: Issuer,
@@ -113,7 +121,9 @@ const lockText = `SELECT pg_advisory_xact_lock(hashtext('import'), hashtext($1))
 const importedText = `
   SELECT external_id AS "externalId", user_id AS "userId" FROM imported_users
   WHERE issuer_id = $1 AND source = $2 AND external_id = ANY ($3::text[])`
-/** Returns the users that an earlier run imported, with their old and new ids. */
+/**
+ * Returns the users among `externalIds` that an earlier run has imported, with their ids in Gatehouse.
+ */
 export const findImportedUsers = (
   context: Context,
   { issuerId }: InIssuer,
@@ -147,7 +157,7 @@ const originsText = `
 
 /**
  * Determines for a dry run which users of a batch would not be imported.
- * @returns only the users that would not be imported
+ * @returns the outcomes by external id, only of users who would not be imported
  */
 export async function predictOutcomes(
   context: Context,
@@ -166,7 +176,7 @@ export async function predictOutcomes(
   return outcomes
 }
 
-/** @throws not_found if the issuer has been deleted in the meantime */
+/** Writes a batch. @returns the outcome of each user by external id @throws not_found if the issuer has been deleted */
 export async function writeBatch(
   context: Context,
   path: InIssuer,
@@ -176,7 +186,7 @@ export async function writeBatch(
   const { accountId, issuerId } = path
   const write = async (tx: Context) => {
     await requireIssuer(tx, path)
-    // Serializes imports of one issuer, so that the rows of another import are visible.
+    // Imports of one issuer wait for each other, so that each import sees the users that earlier imports have written.
     await tx.query('import-lock', lockText, [issuerId])
     const ids = batch.map(({ externalId }) => externalId)
     const known = await tx.query('imported-users', importedText, [issuerId, source, ids])
@@ -201,7 +211,8 @@ export async function writeBatch(
 const writesByIssuer = new Map<string, Promise<unknown>>()
 
 /**
- * Serializes writes of one issuer in this process, so that waiting for the advisory lock does not occupy connections.
+ * Runs the writes of one issuer in this process one after the other, so that they do not hold database connections
+ * while they wait for the advisory lock.
  */
 async function runSerially<T>(issuerId: string, runWrite: () => Promise<T>): Promise<T> {
   const previous = writesByIssuer.get(issuerId)
