@@ -34,7 +34,7 @@ export async function inspect(config: Config, work: (inspection: Inspection) => 
     close = store.close
     const client = new pg.Client({
       connectionString: store.url,
-      connectionTimeoutMillis: 5000,
+      connectionTimeoutMillis: limits.databaseConnectTimeout,
       statement_timeout: limits.inspectionStatementTimeout,
       application_name: 'gatehouse doctor',
     })

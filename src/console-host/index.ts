@@ -142,7 +142,7 @@ export function mountConsole(
     if (match?.route) return match.route(ctx)
     if (!isRead || match) {
       const isPost = match?.routesByMethod.has('POST') ?? false
-      throw new ApiError('method_not_allowed', `This path supports only ${isPost ? 'POST' : 'GET'}.`, {
+      throw new ApiError('method_not_allowed', `This path supports only ${isPost ? 'POST' : 'GET and HEAD'}.`, {
         headers: { Allow: isPost ? 'POST' : 'GET, HEAD' },
       })
     }

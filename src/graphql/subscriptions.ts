@@ -88,21 +88,21 @@ export function createSubscriptionStreams(gatehouse: Gatehouse): SubscriptionStr
   /** @throws too_many_requests */
   function requireStreamSlot({ actor }: Context): AbortController {
     const key = actor.id ?? ''
-    const credentialStreams = openStreams.get(key) ?? new Set()
-    if (credentialStreams.size >= limits.maxSubscriptionsPerCredential) {
+    const callerStreams = openStreams.get(key) ?? new Set()
+    if (callerStreams.size >= limits.maxSubscriptionsPerCaller) {
       throw new ApiError(
         'too_many_requests',
-        `This credential already has ${limits.maxSubscriptionsPerCredential} open streams; close one of them.`,
+        `You already have ${limits.maxSubscriptionsPerCaller} open streams; close one of them.`,
         {
           headers: { 'Retry-After': String(limits.subscriptionHeartbeatInterval / SECOND) },
         },
       )
     }
     const streamController = new AbortController()
-    openStreams.set(key, credentialStreams.add(streamController))
+    openStreams.set(key, callerStreams.add(streamController))
     streamController.signal.addEventListener('abort', () => {
-      credentialStreams.delete(streamController)
-      if (credentialStreams.size === 0) openStreams.delete(key)
+      callerStreams.delete(streamController)
+      if (callerStreams.size === 0) openStreams.delete(key)
     })
     return streamController
   }

@@ -96,7 +96,7 @@ export const limitTable = {
     maxGraphqlFields: { value: 500, unit: 'items', meaning: 'Maximum number of fields of a GraphQL document.' },
     maxGraphqlRootFields: { value: 20, unit: 'items', meaning: 'Maximum number of root fields of a GraphQL document.' },
     maxGraphqlCost: { value: 20_000, unit: 'rows', meaning: 'Maximum cost of a GraphQL document: the rows of all lists, multiplied by their parents. 1 account with 10 issuers with 100 clients each costs 1,011.' },
-    maxSubscriptionsPerCredential: { value: 10, unit: 'items', meaning: 'Maximum number of open subscription streams per credential and process.' },
+    maxSubscriptionsPerCaller: { value: 10, unit: 'items', meaning: 'Maximum number of open subscription streams per caller (user, client, agent or key) and process.' },
     subscriptionHeartbeatInterval: { value: 15 * SECOND, unit: 'milliseconds', meaning: 'Interval of the comments that keep proxies from closing an idle subscription stream.' },
     subscriptionWriteTimeout: { value: MINUTE, unit: 'milliseconds', meaning: 'A subscription stream ends when the client reads nothing for this time.' },
     subscriptionReconnectDelay: { value: SECOND, unit: 'milliseconds', meaning: 'The delay after which clients reconnect a subscription stream.' },

@@ -7,7 +7,8 @@ type Actor = AuditEventFieldsFragment['actor']
 const unnamedActors: Record<string, string> = { system: 'Gatehouse', unauthenticated: 'Anonymous' }
 const actorTypeLabels: Record<string, string> = { api_key: 'API key', unauthenticated: 'not signed in' }
 
-export const actorName = ({ type, name, id }: Actor): string =>
+/** Returns the name of an actor, or a text that identifies an actor without a name. */
+export const actorName = ({ type, name, id }: Pick<Actor, 'type' | 'name' | 'id'>): string =>
   name ?? unnamedActors[type] ?? id ?? type.replaceAll('_', ' ')
 
 /** @returns for example `user` or `API key of an operator` */

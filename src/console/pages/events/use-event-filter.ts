@@ -41,11 +41,5 @@ export function useEventFilter() {
       },
       { replace: true },
     )
-  /** The query string of the filter, for links that keep the filter. */
-  const search = useMemo(() => {
-    const remaining = new URLSearchParams(key)
-    remaining.delete('cursor')
-    return remaining.size > 0 ? `?${remaining}` : ''
-  }, [key])
-  return { filter, set, search, isFiltered: Object.keys(filter).length > 0 }
+  return { filter, set, isFiltered: Object.keys(filter).length > 0 }
 }

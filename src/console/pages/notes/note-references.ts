@@ -36,10 +36,18 @@ export const toReferenceName = (name: string): string =>
     .trim()
     .slice(0, 200) || 'unnamed'
 
+const authorKinds: Record<string, string> = {
+  usr: 'User',
+  ak: 'API key',
+  tok: 'Personal token',
+  cli: 'Client',
+  agt: 'Agent',
+}
+
 /** Returns the label of the author of a note. The prefix of the author's id says what kind of actor it is. */
 export function authorLabel(createdBy: string | null | undefined, self: string | undefined): string {
   if (!createdBy) return 'Gatehouse'
   if (createdBy === self) return 'You'
-  const kind = { usr: 'User', key: 'API key', cli: 'Client', agt: 'Agent' }[createdBy.split('_')[0]!] ?? 'Unknown'
+  const kind = authorKinds[createdBy.split('_')[0]!] ?? 'Unknown'
   return `${kind} …${createdBy.slice(-6)}`
 }

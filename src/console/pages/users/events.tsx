@@ -5,15 +5,7 @@ import { RelativeTime } from '../../components/values'
 import { useConsoleContext } from '../../console-context'
 import { List } from '../../list/list-page'
 import { NameCell } from '../../list/list-table'
-
-interface Actor {
-  type: string
-  id?: string | null
-  name?: string | null
-}
-
-const actorName = ({ type, id, name }: Actor): string =>
-  name ?? `${type.replaceAll('_', ' ')}${id ? ` …${id.slice(-6)}` : ''}`
+import { actorName } from '../events/columns'
 
 export function UserEvents({ userId }: { userId: string }) {
   const { accountId, issuerId } = useConsoleContext()
