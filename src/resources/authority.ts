@@ -1,8 +1,8 @@
 /**
- * Prevents privilege escalation (docs/contract.md#authority-for-changes): no operation leaves its caller with more
- * authority than before. That includes the authority of every principal that the caller could sign in as and everything
- * that it could read afterwards. So granting a scope, changing a credential and weakening a sign-in setting require the
- * scopes that the caller would gain.
+ * Prevents privilege escalation (docs/contract.md#authority-for-changes): no operation gives its caller more authority.
+ * The authority of a caller includes the authority of every principal that the caller can sign in as, and everything
+ * that the caller can read. Therefore granting a scope, changing a credential and weakening a sign-in setting require
+ * the scopes that the caller would gain.
  */
 import { insufficientScope } from '../kernel/errors.js'
 import { ALL_SCOPES, coversScope, isPlatformScope, missingScopes } from '../kernel/scopes.js'
@@ -10,13 +10,13 @@ import type { Context } from '../platform/context.js'
 import { isConsoleResource } from './console-path.js'
 import { deletedUserStatuses } from './resource-path.js'
 
-/** SQL: the effective scopes of a member `m` of an organization `o`. Does not check the status of either. */
+/** SQL: the effective scopes of the member `m` of the organization `o`. Checks the status of neither. */
 export const effectiveScopesSql = `ARRAY(
     SELECT unnest(o.default_member_scopes) UNION SELECT unnest(m.scopes) UNION
     SELECT unnest(g.scopes) FROM organization_group_members gm JOIN organization_groups g ON g.id = gm.group_id
     WHERE gm.member_id = m.id ORDER BY 1)`
 
-/** @throws insufficient_scope */
+/** @throws insufficient_scope if the caller does not have the scope */
 export function requireScope({ actor }: Context, scope: string): void {
   if (!coversScope(actor.scopes, scope)) throw insufficientScope(scope)
 }
@@ -40,8 +40,9 @@ export function requireGrantableScopes(
 }
 
 /**
- * Like `requireGrantableScopes`, for members of an organization. Members of an administrator organization act on the
- * whole account that it administers, so there the caller must not be restricted to an organization or to issuers.
+ * Like `requireGrantableScopes`, for members of an organization. Members of an administrator organization have their
+ * scopes on the whole account that the organization administers. Therefore a caller that is restricted to issuers or
+ * organizations cannot grant platform scopes to such members.
  * @throws insufficient_scope
  */
 export async function requireGrantableMemberScopes(
@@ -57,7 +58,7 @@ export async function requireGrantableMemberScopes(
   if (added === undefined || !(await isAdministratorOrganization(context, orgId))) return
   throw insufficientScope(
     added,
-    `Members of this organization get ${added} on a whole account, but your credentials have it on a part of the account only.`,
+    `Members of this organization get ${added} on a whole account, but your credentials have this scope on a part of the account only.`,
   )
 }
 
@@ -72,7 +73,7 @@ export function requireFullAuthority({ actor }: Context): void {
   if (restricted) throw insufficientScope(ALL_SCOPES, `This requires the scope ${ALL_SCOPES} without restrictions.`)
 }
 
-/** Selects a scope in $3 that a user has, directly or through a membership. Does not check the status of either. */
+/** Selects a scope in $3 that a user has, directly or through a membership. Checks no status. */
 const userScopeText = `
   SELECT scope FROM (
     SELECT unnest(u.scopes) AS scope FROM users u WHERE u.id = $1 AND u.issuer_id = $2
@@ -82,11 +83,10 @@ const userScopeText = `
   ) AS held WHERE scope = ANY($3::text[]) LIMIT 1`
 
 /**
- * Requires the caller to have every platform scope of a user, because a caller that changes a credential of the user
- * can sign in as the user. A credential is a verifier, and everything that leads to one: the username, the email
- * address, `email_verified`, an upstream identity, the removal of a second factor
- * (docs/contract.md#authority-for-changes). Users of the console issuer own and administer accounts, so their
- * credentials require full authority.
+ * Requires the caller to have every platform scope of a user. Call it before a change with which the caller could sign
+ * in as the user: a change of a verifier, the username, the email address, `email_verified` or an upstream identity, or
+ * the removal of a second factor (docs/contract.md#authority-for-changes). Users of the console issuer own and
+ * administer accounts, so for them the caller needs full authority.
  * @throws insufficient_scope naming a scope that the user has and the caller lacks
  */
 export async function requireAuthorityOfUser(
@@ -115,9 +115,9 @@ const issuerScopeText = `
   ) AS held WHERE scope = ANY($2::text[]) LIMIT 1`
 
 /**
- * Requires the caller to have every platform scope that a user or a member of an issuer has. For changes of how all of
- * them sign in: a weaker `security` or `signup` setting, a federated method, a second factor that is no longer used,
- * the host of the links in mails.
+ * Requires the caller to have every platform scope that a user or a member of an issuer has. Call it before a change of
+ * how all users of the issuer sign in: a weaker `security` or `signup` setting, a federated method, a second factor
+ * that is no longer used, the host of the links in mails.
  * @throws insufficient_scope naming a scope that the caller lacks
  */
 export async function requireAuthorityOfIssuer(context: Context, issuerId: string): Promise<void> {
@@ -134,8 +134,8 @@ const clientAndAgentScopeText = `
   ) AS held WHERE scope = ANY($2::text[]) LIMIT 1`
 
 /**
- * Requires the caller to have every platform scope of the users, members, clients and agents of an issuer. For enabling
- * the issuer again, after which all of them can act again.
+ * Requires the caller to have every platform scope of the users, members, clients and agents of an issuer. Call it
+ * before an issuer is enabled again, because all of these principals can then authenticate again.
  * @throws insufficient_scope naming a scope that the caller lacks
  */
 export async function requireAuthorityOfAllPrincipals(context: Context, issuerId: string): Promise<void> {
@@ -143,7 +143,10 @@ export async function requireAuthorityOfAllPrincipals(context: Context, issuerId
   await requireCoveredScopes(context, issuerId, 'authority-of-clients-and-agents', clientAndAgentScopeText, [issuerId])
 }
 
-/** Selects a scope in $2 that a member or an API key of an organization has. A key without scopes has all scopes. */
+/**
+ * Selects a scope in $2 that a member or an API key of an organization has. An API key whose restrictions contain no
+ * list of scopes has all scopes.
+ */
 const organizationScopeText = `
   SELECT scope FROM (
     SELECT unnest(${effectiveScopesSql}) AS scope FROM organization_members m JOIN organizations o ON o.id = m.org_id
@@ -186,7 +189,7 @@ async function requireCoveredScopes(
   if (uncovered) {
     throw insufficientScope(
       uncovered.scope,
-      `This requires the scope ${uncovered.scope}, because a principal that this change gives access to has it.`,
+      `This requires the scope ${uncovered.scope}, because the change gives access to a principal that has this scope.`,
     )
   }
 }

@@ -17,7 +17,7 @@ export async function consolePath(context: Context): Promise<ConsolePath | undef
 
 const consoleResourceText = `SELECT true AS found FROM deployment WHERE name = 'console' AND value->>$1 = $2`
 
-/** Whether this is the issuer or the client that the console signs in with. */
+/** Returns whether the id is that of the issuer or the client that the console signs in with. */
 export async function isConsoleResource(
   context: Context,
   idField: 'issuer_id' | 'client_id',
@@ -27,11 +27,14 @@ export async function isConsoleResource(
   return rows.length > 0
 }
 
-const consoleRoles = { issuer_id: 'at this issuer', client_id: 'with this client' } as const
+const consoleRoles = {
+  issuer_id: 'at this issuer, so the issuer',
+  client_id: 'with this client, so the client',
+} as const
 
 /**
  * Refuses a change that would lock all administrators out of the console.
- * @param change completes the sentence "it cannot …", for example "be deleted"
+ * @param change the change as it follows "cannot" in the error message, for example "be deleted"
  * @throws conflict for the issuer or the client of the console
  */
 export async function requireNotConsoleResource(
@@ -41,12 +44,13 @@ export async function requireNotConsoleResource(
   change: string,
 ): Promise<void> {
   if (!(await isConsoleResource(context, idField, id))) return
-  throw conflict(`The console signs in ${consoleRoles[idField]}, so it cannot ${change}.`)
+  throw conflict(`The console signs in ${consoleRoles[idField]} cannot ${change}.`)
 }
 
 /**
  * Refuses to suspend or delete the owner of the system account, so that the console keeps an administrator. Call it in
- * the transaction of the change: it locks the row of the account, as a change of the owner does.
+ * the transaction of the change: it locks the row of the account, so that the owner cannot change until the transaction
+ * ends.
  * @throws conflict
  */
 export async function requireNotConsoleOwner(context: Context, userId: string): Promise<void> {

@@ -1,2 +1,2 @@
-/** SQL: the email address of the user `u`, or null. Must agree with `addressOf`, which reads it from a row. */
+/** SQL: the email address of the user `u`, or null. Must give the same result as `rawEmailOf` for a row. */
 export const emailAddressSql = `CASE WHEN u.username_type = 'email' THEN u.username ELSE u.profile->>'email' END`

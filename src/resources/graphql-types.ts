@@ -1,6 +1,6 @@
 /**
  * Scalars, decorators and argument types that all resources share. Every root and relation field declares its scope
- * with `@Scope` or one of the decorators below; building the schema fails if one does not (src/graphql/schema.ts).
+ * with `@Scope` or another of the decorators in this file; otherwise building the schema fails (src/graphql/schema.ts).
  */
 
 import { GraphQLError, GraphQLScalarType } from 'graphql'
@@ -10,7 +10,7 @@ import type { PlatformScope, ScopeAction, ScopeResource } from '../kernel/scopes
 
 export const JSONObject = GraphQLJSONObject
 
-/** Unix milliseconds (docs/contract.md#resource-conventions): an integer beyond GraphQL's 32 bits. */
+/** Unix milliseconds (docs/contract.md#resource-conventions), which exceed the 32 bits of the GraphQL type Int. */
 export const Timestamp = new GraphQLScalarType<bigint | number, number>({
   name: 'Timestamp',
   description: 'Unix milliseconds, as an integer.',
@@ -26,11 +26,12 @@ function parseTimestamp(value: unknown): number {
 }
 
 /**
- * The permission that a field requires: a scope on the resource path in its arguments, or only authentication (`me`).
+ * The permission that a field requires: a platform scope on the resource path in the arguments of the field, or only
+ * authentication, as the query `me`.
  */
 export type FieldScope = PlatformScope | 'authenticated'
 
-/** GraphQL field extensions that the permission check reads (src/graphql/required-permissions.ts). */
+/** GraphQL field extensions, which the decorators in this file set and src/graphql/required-permissions.ts reads. */
 export interface FieldExtensions {
   scope?: FieldScope
   additionalScope?: PlatformScope
@@ -40,7 +41,9 @@ export interface FieldExtensions {
   recentSignIn?: boolean
 }
 
-/** Extensions are untyped in GraphQL; the declared type keeps writers and readers of these keys in step. */
+/**
+ * GraphQL does not type extensions. This function makes the decorators use the keys that the permission check reads.
+ */
 const guardExtensions = (extensions: FieldExtensions) => Extensions({ ...extensions })
 
 /** Declares the required scope of a root or relation field, for example `@Scope('issuers.clients', 'read')`. */
@@ -51,28 +54,28 @@ export const AdditionalScope = (stem: ScopeResource, action: ScopeAction) =>
   guardExtensions({ additionalScope: `${stem}:${action}` })
 
 /**
- * Like `@Scope`, for a relation from an organization to a resource of its issuer (`member.user`). A caller that is
- * restricted to the organization cannot read it.
+ * Like `@Scope`, for a relation from a resource of an organization to a resource of the issuer, such as `user` of a
+ * member. A caller that is restricted to the organization cannot read the relation.
  */
 export const IssuerLevelScope = (stem: ScopeResource, action: ScopeAction) =>
   guardExtensions({ scope: `${stem}:${action}`, movesToIssuer: true })
 
-/** For fields that need no scope, only an authenticated caller. */
+/** For fields that require an authenticated caller but no scope. */
 export const Authenticated = () => guardExtensions({ scope: 'authenticated' })
 
-/** For fields that only operators may use: principals of the system account (docs/contract.md#notation). */
+/** For fields that only operators may use (docs/contract.md#notation). */
 export const OperatorOnly = () => guardExtensions({ scope: 'accounts:manage', operatorOnly: true })
 
 /**
- * For mutations that make an external call between two transactions. They have no price, and the response for their
- * Idempotency-Key is stored after the work and not in its transaction.
+ * For mutations that make an external call between two transactions. These mutations have no price. The response for
+ * their Idempotency-Key is stored after the work, not in the transaction of the work.
  */
 export const ManagesOwnTransactions = () => guardExtensions({ commitsItself: true })
 
-/** For mutations that require a recent sign-in of a person at the console (docs/contract.md#recent-sign-in). */
+/** For mutations that require a recent sign-in if the console sends them (docs/contract.md#recent-sign-in). */
 export const RecentSignIn = () => guardExtensions({ recentSignIn: true })
 
-/** Micro-USD: an integer beyond GraphQL's 32 bits. */
+/** Micro-USD, which can exceed the 32 bits of the GraphQL type Int. */
 export const MicroUsd = new GraphQLScalarType<bigint | number, number>({
   name: 'MicroUsd',
   description: 'Millionths of a US dollar, as an integer.',
@@ -105,7 +108,7 @@ export class OrganizationPath extends IssuerPath {
   orgId!: string
 }
 
-/** SDL description of the `search` argument. */
+/** Description of the argument `search` of lists with a search by name. */
 export const nameSearchDescription = 'A prefix of the name, in any case, or the id. The results are sorted by name.'
 
 @ArgsType()
@@ -139,7 +142,7 @@ export function pageType<T extends object>(Item: ClassType<T>) {
   return PageType
 }
 
-/** Creates the object that type-graphql takes as an enum. The names are the values themselves, in lower case. */
+/** Returns the object that type-graphql takes as an enum. The names of the enum are the values, in lower case. */
 export const enumOf = <T extends string>(values: readonly T[]): { [K in T]: K } =>
   Object.fromEntries(values.map((value) => [value, value])) as { [K in T]: K }
 

@@ -1,7 +1,7 @@
 /**
- * The signing keys of an issuer: how they are stored, published and selected
- * (docs/contract.md#signing-key-publication). Each row has the time from which its key signs, so that every process
- * selects the same key (docs/decisions/0047). issuers/key-rotation.ts creates and removes keys.
+ * Reads, publishes and selects the signing keys of an issuer (docs/contract.md#signing-key-publication). Each row of
+ * `signing_keys` has the time from which its key signs, so that every process selects the same key
+ * (docs/decisions/0047). issuers/key-rotation.ts creates and removes keys.
  */
 import type { Context } from '../platform/context.js'
 import type { JwtKey } from '../platform/crypto/jws.js'
@@ -9,7 +9,7 @@ import type { JwtKey } from '../platform/crypto/jws.js'
 export const signingAlgorithms = ['ES256', 'EdDSA', 'RS256'] as const
 export type SigningAlgorithm = (typeof signingAlgorithms)[number]
 
-/** The public key as published: RFC 7517 members, including `use` and `alg`. */
+/** A public key as published: the members of a JSON Web Key (RFC 7517), including `use` and `alg`. */
 export interface PublicJwk {
   kty: string
   use: 'sig'
@@ -22,12 +22,12 @@ export interface PublicJwk {
   e?: string
 }
 
-/** Determines when a key signs. Times in Unix milliseconds. */
+/** The properties of a key that determine when it signs. */
 export interface SigningSchedule {
   alg: string
-  /** Time of publication. */
+  /** Time of publication (Unix milliseconds). */
   createdAt: number
-  /** The key does not sign before this time. */
+  /** The key does not sign before this time (Unix milliseconds). */
   signsFrom: number
 }
 
@@ -35,14 +35,15 @@ export interface SigningKey extends SigningSchedule {
   kid: string
   alg: SigningAlgorithm
   publicJwk: PublicJwk
-  /** JSON Web Key, encrypted with SECRET_KEY. */
+  /** The private key as a JSON Web Key, encrypted with SECRET_KEY. */
   privateJwk: string
 }
 
 /**
- * Returns the key that signs at `now`: the one with the latest `signsFrom` that has been reached. If none has been
- * reached, because the clock is behind that of the process that created the issuer, the first key signs.
- * @param keys sorted by `signsFrom`
+ * Returns the key of an algorithm that signs at `now`: the one with the latest `signsFrom` that is not in the future.
+ * If `signsFrom` of all keys is in the future, because the clock of this process is behind the clock of the process
+ * that created the issuer, the first key signs.
+ * @param keys keys of an issuer, sorted by `signsFrom`
  * @param now Unix milliseconds
  */
 export const signingKeyAt = <Key extends SigningSchedule>(
@@ -52,7 +53,7 @@ export const signingKeyAt = <Key extends SigningSchedule>(
 ): Key | undefined =>
   keys.findLast((key) => key.alg === alg && key.signsFrom <= now) ?? keys.find((key) => key.alg === alg)
 
-/** Returns the keys of an issuer sorted by `signsFrom`, which is also the order of the published key set. */
+/** Returns the keys of an issuer, sorted by `signsFrom`. The published key set has this order. */
 export async function signingKeysOf(context: Context, issuerId: string): Promise<SigningKey[]> {
   return context.query<SigningKey & Record<string, unknown>>(
     'signing-keys-of-issuer',
@@ -64,8 +65,8 @@ export async function signingKeysOf(context: Context, issuerId: string): Promise
 }
 
 /**
- * Returns the key that an issuer signs with now, with its private key decrypted. For tokens that are issued outside of
- * the IdP's endpoints.
+ * Returns the current signing key of an issuer with the private key decrypted. For tokens that are issued outside of
+ * the endpoints of the IdP.
  * @throws Error if the issuer has no key of this algorithm
  */
 export async function currentSigningKey(context: Context, issuerId: string, alg: string): Promise<JwtKey> {

@@ -4,8 +4,9 @@ import { isId } from '../kernel/ids.js'
 import type { Context } from '../platform/context.js'
 
 /**
- * Returns the issuer identifier: `{IDP_URL}/{issuer_id}`, or the same with a custom domain as the host. A custom domain
- * has the scheme, port and path of IDP_URL.
+ * Returns the issuer identifier: `{IDP_URL}/{issuer_id}`, or the same URL with a custom domain as its host. The scheme,
+ * port and path of IDP_URL apply to custom domains too.
+ * @param host a custom domain; null for the host of IDP_URL
  */
 export function issuerUrl({ idpUrl }: Pick<Config, 'idpUrl'>, issuerId: string, host: string | null = null): string {
   if (host === null) return `${idpUrl}/${issuerId}`
@@ -16,7 +17,8 @@ export function issuerUrl({ idpUrl }: Pick<Config, 'idpUrl'>, issuerId: string, 
 
 /**
  * Parses an issuer identifier. Does not check that the host is a domain of the issuer.
- * @returns `host` is null for the host of IDP_URL; undefined for a text that `issuerUrl` cannot return
+ * @returns the issuer id, and the host, which is null for the host of IDP_URL; undefined if `issuerUrl` cannot return
+ *   the text
  */
 export function parseIssuerUrl(
   config: Pick<Config, 'idpUrl'>,
@@ -26,13 +28,13 @@ export function parseIssuerUrl(
   if (!isId('iss', issuerId) || !URL.canParse(text)) return undefined
   if (text === issuerUrl(config, issuerId)) return { issuerId, host: null }
   const { hostname: host } = new URL(text)
-  // Compared as text, because URL normalizes its input.
+  // The texts are compared, because `new URL` would accept other spellings of the same URL.
   return text === issuerUrl(config, issuerId, host) ? { issuerId, host } : undefined
 }
 
 /**
- * Returns the issuer identifier for links in mails: with the custom domain that was verified first, otherwise with the
- * host of IDP_URL.
+ * Returns the issuer identifier for links in mails. Its host is the verified custom domain of the issuer that was
+ * verified first, or the host of IDP_URL if the issuer has none.
  */
 export async function preferredIssuerUrl(
   context: Context,
@@ -43,6 +45,6 @@ export async function preferredIssuerUrl(
   return issuerUrl(context.config, issuerId, domain?.host)
 }
 
-/** SQL: whether `host` (SQL) is a verified domain that is assigned to the issuer `i`. */
+/** SQL condition: the host is a verified domain that is assigned to the issuer `i`. @param host SQL expression */
 export const servesHostSql = (host: string): string =>
   `EXISTS (SELECT 1 FROM domains d WHERE d.account_id = i.account_id AND d.host = ${host} AND d.verified AND d.issuer_id = i.id)`

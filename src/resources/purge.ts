@@ -4,9 +4,10 @@ import { runInBatches } from '../platform/jobs/batch-delete.js'
 import { sql } from '../platform/postgres/database.js'
 
 /**
- * Deletes in batches the rows that match a condition. A periodic job may run twice or in two processes at the same
- * time: SKIP LOCKED lets only one of them delete a row. Rows of a deleted issuer are kept, like the issuer itself.
- * @param condition SQL with the row as `t` and values from $1
+ * Deletes in batches the rows that match a condition. Two runs of a periodic job may overlap; SKIP LOCKED lets only one
+ * run delete a row. Rows of a deleted issuer are kept, like the issuer itself.
+ * @param condition SQL condition on the row `t`, with parameters from $1
+ * @param values values of the parameters
  */
 export async function purgeRows(
   context: Context,

@@ -1,8 +1,8 @@
 /**
- * Step-up authentication (RFC 9470, docs/contract.md#recent-sign-in): someone who finds an unattended console must not
- * gain lasting access or do lasting damage. So a person at the console must have signed in recently to create a key,
- * rotate a secret, change the owner of an account or delete an issuer. API keys and tokens of other applications are
- * exempt.
+ * Step-up authentication (RFC 9470, docs/contract.md#recent-sign-in): a person who finds an unattended console must not
+ * gain lasting access or do lasting damage. Therefore some operations at the console require a recent sign-in, for
+ * example creating an API key, rotating a secret, changing the owner of an account and deleting an issuer. Requests
+ * with API keys or with tokens of other applications are exempt.
  */
 import { ApiError } from '../kernel/errors.js'
 import { limits } from '../kernel/limits.js'
@@ -10,7 +10,7 @@ import { SECOND } from '../kernel/time.js'
 import type { Context } from '../platform/context.js'
 
 /**
- * Refuses a person at the console whose sign-in is too old. All other callers pass.
+ * Refuses a request of the console if the user signed in too long ago. Requests of other callers are not checked.
  * @throws insufficient_user_authentication, with `max_age` in seconds for the next sign-in
  */
 export function requireRecentSignIn({ actor, now }: Context): void {

@@ -1,5 +1,5 @@
 /**
- * Checks that the account, issuer, organization or user in a resource path exists. An id of another tenant gets the
+ * Checks that the account, issuer, organization or user in a resource path exists. An id of another tenant leads to the
  * same 404 as an unknown id (docs/contract.md#tenant-isolation).
  */
 import { notFound } from '../kernel/errors.js'
@@ -59,9 +59,9 @@ export async function requireOrganization(
 }
 
 /**
- * Like `requireOrganization`, but locks the row until the transaction ends, so that limits hold
- * (docs/contract.md#limits-under-parallel-requests) and no row is added to an organization that is being deleted. Call
- * it in a transaction.
+ * Like `requireOrganization`, but locks the row of the organization until the transaction ends, so that concurrent
+ * requests cannot exceed limits (docs/contract.md#limits-under-parallel-requests) and no row is added to an
+ * organization that is being deleted. Call it in a transaction.
  * @throws not_found
  */
 export async function lockOrganization(context: Context, path: InOrganization): Promise<Organization> {
@@ -79,14 +79,15 @@ export async function requireUser(context: Context, { accountId, issuerId, userI
 }
 
 /**
- * The order of lists that can be long. Ordered by id alone, the planner would use the primary key and read the newer
- * rows of all other tenants (docs/decisions/0021).
+ * The order of lists that can be long. If they were ordered by id alone, the planner would use the primary key and read
+ * the newer rows of all other tenants (docs/decisions/0021).
  */
 export const newestFirst: { createdAt?: 'desc'; id?: 'desc' }[] = [{ createdAt: 'desc' }, { id: 'desc' }]
 
 /**
- * Prisma filter of a page in the order `newestFirst`. The time in an id equals the `created_at` of its row (`newRow`),
- * so the second condition excludes no row, but makes the filter a range of the index.
+ * Returns the Prisma filter of a page in the order `newestFirst`. The time in an id equals the `created_at` of its row
+ * (`newRow`), so the condition on `createdAt` excludes no row, but it makes the filter a range of the index.
+ * @param cursor id of the last row of the previous page; null and undefined for the first page
  * @throws invalid_request if the cursor is not an id with this prefix
  */
 export function whereOlderThanCursor(
@@ -98,7 +99,8 @@ export function whereOlderThanCursor(
 }
 
 /**
- * Prisma filter of a page in descending order of ids, for lists that are short for each parent.
+ * Returns the Prisma filter of a page in descending order of ids, for lists that are short for each parent.
+ * @param cursor id of the last row of the previous page; null and undefined for the first page
  * @throws invalid_request if the cursor is not an id with this prefix
  */
 export function whereBelowCursor(prefix: IdPrefix, cursor: string | null | undefined): { id?: { lt: string } } {

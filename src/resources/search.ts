@@ -1,7 +1,7 @@
 /**
  * Prefix search by name, sorted by name (docs/decisions/0041). A page is a range of an index on the parent, the name
- * and the id, so its cost depends on neither the search text, the position of the page nor the number of other rows.
- * The collation is "C" (bytes), in which all names with the same prefix are adjacent.
+ * and the id, so the cost of a page does not depend on the search text, the position of the page or the number of other
+ * rows. The index has the collation "C" (bytes), in which all names with the same prefix are adjacent.
  */
 import { type IdPrefix, isId } from '../kernel/ids.js'
 import { checkPageLimit, invalidCursor, type Page, type PageRequest } from '../kernel/pagination.js'
@@ -16,7 +16,7 @@ export interface NameSearch {
   key?: string
   /** SQL: converts the search text to the form of `key`; `lower(…)` by default. */
   searchKeySql?: (text: string) => string
-  /** Prisma field names and their values; an array matches any of its values. Undefined and null add no condition. */
+  /** Expected values by Prisma field name; an array matches any of its values. Undefined and null add no condition. */
   where: Readonly<Record<string, unknown>>
   /** More conditions as SQL. `value` adds a parameter and returns its placeholder. */
   and?: string | ((value: (one: unknown) => string) => string)
@@ -28,14 +28,17 @@ interface FoundName {
 }
 
 export interface NameSearchResult {
-  /** Prisma filter for the found rows, instead of that of the cursor. Combine it with the filter of the tenant. */
+  /**
+   * Prisma filter for the found rows. It replaces the filter of the cursor; combine it with the filter of the tenant.
+   */
   where: { id: { in: string[] } }
   /** Returns the rows as a page sorted by name. */
   pageOf<Row extends { id: string }>(rows: readonly Row[]): Page<Row>
 }
 
 /**
- * Finds the rows whose name begins with the text, in any case, or the row with the text as its id.
+ * Finds the rows whose name begins with the text, ignoring case. If the text is an id, finds the row with this id
+ * instead.
  * @returns undefined if no text is given; the list then has its default order
  * @throws invalid_request for an invalid limit, or the cursor of another list
  */
@@ -74,7 +77,7 @@ function findByName(context: Context, search: NameSearch, text: string, after: F
   if (isId(prefix, text)) conditions.push(`id = ${value(text)}`)
   else {
     const from = searchKeySql(`${value(text)}::text`)
-    // The upper bound is the prefix followed by the last Unicode character.
+    // The upper bound is the search text followed by the last Unicode code point.
     conditions.push(`${name} >= ${from}`, `${name} < ${from} || chr(1114111)`)
   }
   if (after) conditions.push(`(${name}, ${id}) > (${value(after.name)}, ${value(after.id)})`)

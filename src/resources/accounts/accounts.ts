@@ -162,7 +162,7 @@ export async function updateAccount(
     resourceName: 'account',
     table: 'accounts',
     ifMatch,
-    read: (now) => now.db.account.findUnique({ where: { id: path.accountId } }),
+    read: (tx) => tx.db.account.findUnique({ where: { id: path.accountId } }),
     computeChanges: (before) => {
       if (values.ownerUserId !== undefined && values.ownerUserId !== before.ownerUserId) {
         requireFullAuthority(context)
@@ -170,8 +170,8 @@ export async function updateAccount(
       }
       return { ...values, ...(metadata && { metadata: metadata as Prisma.InputJsonObject }) }
     },
-    write: async (now, version, data) =>
-      (await now.db.account.updateManyAndReturn({ where: { id: path.accountId, updatedAt: version }, data }))[0],
+    write: async (tx, version, data) =>
+      (await tx.db.account.updateManyAndReturn({ where: { id: path.accountId, updatedAt: version }, data }))[0],
     afterWrite: async (tx, before, row) => {
       if (row.ownerUserId !== before.ownerUserId) await requireConsoleUser(tx, row.ownerUserId!)
       const hosts =

@@ -51,15 +51,15 @@ export async function setBillingModeOverride(
 ): Promise<void> {
   const where = { id: path.accountId }
   // The API returns the effective billing mode and not the override, so the event contains the effective mode.
-  const contractFields = async (now: Context, account: Account) => ({ billingMode: await billingMode(now, account) })
+  const contractFields = async (tx: Context, account: Account) => ({ billingMode: await billingMode(tx, account) })
   await updateWithOptimisticLock<Account, Prisma.AccountUncheckedUpdateManyInput>(context, {
     resourceName: 'account',
     table: 'accounts',
     ifMatch: undefined,
-    read: (now) => now.db.account.findUnique({ where }),
+    read: (tx) => tx.db.account.findUnique({ where }),
     computeChanges: () => ({ billingModeOverride: mode }),
-    write: async (now, version, data) =>
-      (await now.db.account.updateManyAndReturn({ where: { ...where, updatedAt: version }, data }))[0],
+    write: async (tx, version, data) =>
+      (await tx.db.account.updateManyAndReturn({ where: { ...where, updatedAt: version }, data }))[0],
     afterWrite: async (tx, before, row) =>
       recordEvent(tx, 'account.updated', {
         accountId: row.id,

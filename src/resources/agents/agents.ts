@@ -149,7 +149,7 @@ export async function updateAgent(
     resourceName: 'agent',
     table: 'agents',
     ifMatch,
-    read: (now) => findAgent(now, path),
+    read: (tx) => findAgent(tx, path),
     computeChanges: (agent) => {
       const reactivated = status === 'active' && agent.status !== 'active'
       requireGrantableScopes(context, values.scopes ?? agent.scopes, reactivated ? [] : agent.scopes)
@@ -159,8 +159,8 @@ export async function updateAgent(
         ...statusColumns(agent, status, statusReason),
       }
     },
-    write: async (now, version, data) =>
-      (await now.db.agent.updateManyAndReturn({ where: { id: path.agentId, updatedAt: version }, data }))[0],
+    write: async (tx, version, data) =>
+      (await tx.db.agent.updateManyAndReturn({ where: { id: path.agentId, updatedAt: version }, data }))[0],
     afterWrite: (tx, before, agent) => recordAgentEvent(tx, 'agent.updated', agent, before),
   })
 }
@@ -193,12 +193,12 @@ export async function deleteAgent(context: Context, path: AgentPath, ifMatch?: s
     resourceName: 'agent',
     table: 'agents',
     ifMatch,
-    read: (now) => findAgent(now, path),
+    read: (tx) => findAgent(tx, path),
     computeChanges: () => ({}),
-    write: async (now, version) => {
+    write: async (tx, version) => {
       const where = { id: path.agentId, updatedAt: version }
-      const row = await now.db.agent.findFirst({ where })
-      return (await now.db.agent.deleteMany({ where })).count === 1 ? row : null
+      const row = await tx.db.agent.findFirst({ where })
+      return (await tx.db.agent.deleteMany({ where })).count === 1 ? row : null
     },
     afterWrite: (tx, _, agent) => recordAgentEvent(tx, 'agent.deleted', agent),
   })

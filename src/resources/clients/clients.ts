@@ -244,10 +244,10 @@ function updateClientRow(
     resourceName: 'client',
     table: 'clients',
     ifMatch,
-    read: (now) => findClient(now, path),
+    read: (tx) => findClient(tx, path),
     computeChanges: change,
-    write: async (now, version, data) =>
-      (await now.db.client.updateManyAndReturn({ where: { id: path.clientId, updatedAt: version }, data }))[0],
+    write: async (tx, version, data) =>
+      (await tx.db.client.updateManyAndReturn({ where: { id: path.clientId, updatedAt: version }, data }))[0],
     afterWrite: async (tx, before, client) => {
       await recordEvent(tx, type, { ...clientEventSubject(client), changes: changesBetween('client', before, client) })
       await notify(tx, 'client', client.id)

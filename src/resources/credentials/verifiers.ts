@@ -121,10 +121,10 @@ export async function updateVerifier(context: Context, path: VerifierPath, input
     resourceName: 'verifier',
     table: 'verifiers',
     ifMatch: undefined,
-    read: (now) => findVerifier(now, path),
+    read: (tx) => findVerifier(tx, path),
     computeChanges: () => ({ ...secret, ...values, ...(metadata && { metadata: metadata as Prisma.InputJsonObject }) }),
-    write: async (now, version, data) =>
-      (await now.db.verifier.updateManyAndReturn({ where: { id: path.verifierId, updatedAt: version }, data }))[0],
+    write: async (tx, version, data) =>
+      (await tx.db.verifier.updateManyAndReturn({ where: { id: path.verifierId, updatedAt: version }, data }))[0],
     afterWrite: async (tx, before, row) => {
       await recordVerifierEvent(tx, 'user.verifier.updated', row, before)
       const { accountId, issuerId, userId: id } = row

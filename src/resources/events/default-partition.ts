@@ -1,9 +1,9 @@
 /**
  * Moves events from the default partition into monthly partitions that no worker had created in time. The default
- * partition may hold millions of events, so they are copied in batches while reads and writes continue, and one short
- * transaction swaps the tables. An interrupted run resumes after the largest copied commit position: events of one
- * transaction share a position and are copied together. Only erasure updates events (event-erasure.ts), and it waits
- * until the move is over.
+ * partition may contain millions of events. They are copied in batches to staging tables while reads and writes
+ * continue, and one short transaction replaces the default partition by the staging tables. An interrupted run resumes
+ * after the largest copied commit position, because the events of one transaction share a commit position and are
+ * copied together. Only erasure (event-erasure.ts) updates events, and erasure stops while staging tables exist.
  */
 import { limits } from '../../kernel/limits.js'
 import type { Context } from '../../platform/context.js'
@@ -22,7 +22,8 @@ const stagingTable = (name: string): string => name.replace(/^events_/, 'events_
 const DEFAULT_PARTITION = 'events_default'
 
 /**
- * Returns the time of the first event in the default partition, in commit order (Unix milliseconds), if there is one.
+ * Returns `created_at` (Unix milliseconds) of the first event of the default partition in commit order; undefined if
+ * the default partition is empty.
  */
 export async function firstEventInDefaultPartition(context: Context): Promise<number | undefined> {
   const [row] = await sql<{ at: bigint }>(
@@ -33,9 +34,9 @@ export async function firstEventInDefaultPartition(context: Context): Promise<nu
 }
 
 /**
- * Creates the partitions of these months from the rows of the default partition.
- * @returns false if the job must stop, or if a long transaction keeps too many events from being copied; the next run
- *   continues
+ * Creates the partitions of these months and moves their events from the default partition into them.
+ * @returns false if the job must stop, or if a long transaction keeps too many events from being copied in batches; the
+ *   next run continues
  */
 export async function splitDefaultPartition(context: Context, months: readonly EventPartition[]): Promise<boolean> {
   await createStagingTables(context, months)
@@ -54,13 +55,15 @@ const REPARTITION_LOCK = 72707371
 const stagingTablesText =
   "SELECT relname AS name FROM pg_class WHERE relkind = 'r' AND relname ~ '^events_staging_' ORDER BY 1"
 
-/** Returns whether repartitioning is in progress. If not, none starts before the current transaction ends. */
+/**
+ * Returns whether repartitioning is in progress. If it is not, it does not start before the current transaction ends.
+ */
 export async function isRepartitioning({ query }: Context): Promise<boolean> {
   await query('events-change', 'SELECT pg_advisory_xact_lock_shared($1)', [REPARTITION_LOCK])
   return (await query('events-unfinished', stagingTablesText, [])).length > 0
 }
 
-/** Drops the staging tables of an interrupted run when there is nothing left to move. */
+/** Drops the staging tables that an interrupted run left. Call it when no events have to be moved. */
 export async function dropStagingTables({ db }: Context): Promise<void> {
   for (const { name } of await sql<{ name: string }>(db, stagingTablesText))
     await db.$executeRawUnsafe(`DROP TABLE ${name}`)
@@ -75,7 +78,7 @@ async function createStagingTables(context: Context, months: readonly EventParti
     await db.$executeRawUnsafe(`SELECT pg_advisory_xact_lock(${REPARTITION_LOCK})`)
     for (const { name } of existingTables) await db.$executeRawUnsafe(`DROP TABLE ${name}`)
     for (const table of expectedTables) await db.$executeRawUnsafe(`CREATE TABLE ${table} (LIKE events INCLUDING ALL)`)
-    // Lets ATTACH PARTITION skip the scan of the table.
+    // With this constraint, ATTACH PARTITION does not scan the table.
     for (const { name, startsAt, endsAt } of months)
       await db.$executeRawUnsafe(
         `ALTER TABLE ${stagingTable(name)} ADD CONSTRAINT in_month CHECK (created_at >= ${startsAt} AND created_at < ${endsAt})`,
@@ -90,7 +93,7 @@ const stagingTablesOf = (months: readonly EventPartition[]): string[] =>
 const nextUncopiedPosition = (months: readonly EventPartition[]): string =>
   `coalesce(greatest(${stagingTablesOf(months).map((table) => `(SELECT max(commit_position) FROM ${table})`)}) + 1, ${Number.MIN_SAFE_INTEGER})`
 
-/** Returns the statements that copy a range: one per month, then one for the remaining rows. */
+/** Returns the statements that copy a range of commit positions: one per month, then one for the remaining rows. */
 function copyTexts(months: readonly EventPartition[], range: string): string[] {
   const inMonth = ({ startsAt, endsAt }: EventPartition): string =>
     `(created_at >= ${startsAt} AND created_at < ${endsAt})`
@@ -102,7 +105,7 @@ function copyTexts(months: readonly EventPartition[], range: string): string[] {
   ]
 }
 
-/** @returns false when all events below the horizon are copied */
+/** @returns false when all events below the commit horizon are copied */
 async function copyBatch(context: Context, months: readonly EventPartition[]): Promise<boolean> {
   return transaction(context, async ({ db }) => {
     const [range] = await sql<{ from: bigint; to: bigint | null }>(
@@ -123,7 +126,7 @@ async function countUncopied(context: Context, months: readonly EventPartition[]
   return (await sql(context.db, text)).length
 }
 
-/** Copies the remaining events and swaps the tables in one short transaction. */
+/** In one short transaction, copies the remaining events and replaces the default partition by the staging tables. */
 async function attachPartitions(context: Context, months: readonly EventPartition[]): Promise<void> {
   await transaction(context, async ({ db }) => {
     const run = (text: string) => db.$executeRawUnsafe(text)

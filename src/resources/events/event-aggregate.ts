@@ -1,7 +1,7 @@
 /**
  * Event aggregates (docs/contract.md#event-endpoints). Whole hours and days come from precomputed counts
- * (event-counts.ts); partial hours at both ends and uncounted events come from the events table. The result is always
- * exact.
+ * (event-counts.ts). The table `events` is read for the partial hours at both ends of the time range, for events that
+ * are not counted yet, and for aggregates of one user. The result is always exact.
  */
 import { ApiError, badRequest } from '../../kernel/errors.js'
 import { limits } from '../../kernel/limits.js'
@@ -27,16 +27,20 @@ export interface AggregateRequest extends EventFilter {
   countUnique?: readonly Dimension[] | null
 }
 
-/** `key`, `uniques` and `ts` are null unless the request contains groupBy, countUnique and interval. */
 export interface AggregateRow {
+  /** The value of the dimension `groupBy`; null without `groupBy`. */
   key: string | null
   count: number
+  /** The number of distinct values of each dimension in `countUnique`; null without `countUnique`. */
   uniques: Record<string, number> | null
 }
 
 export interface Aggregate {
   interval: Interval | null
   groupBy: Dimension | null
+  /**
+   * `ts` is the start of the interval (Unix milliseconds); null without `interval`, which leads to exactly one bucket.
+   */
   buckets: { ts: number | null; rows: AggregateRow[] }[]
 }
 
@@ -49,8 +53,8 @@ const intervalStartSql: Record<Interval, string> = {
 
 /**
  * Counts the events that match a filter, by interval and group.
- * @throws invalid_request for an unknown event type or more than 100,000 rows, not_found for the account, unavailable
- *   if the counts keep changing
+ * @throws invalid_request for an unknown event type or more than `maxEventAggregateRows` rows, not_found for the
+ *   account, unavailable if the counts keep changing while they are read
  */
 export async function aggregateEvents(
   context: Context,
@@ -92,8 +96,8 @@ interface CountedRow extends Record<string, unknown> {
 }
 
 /**
- * Repeats the query until `counted_up_to` did not change in between; otherwise events could be missing or counted
- * twice.
+ * Repeats the query until `counted_up_to` is the same before and during the query. If it differed, the events that were
+ * counted in the meantime would be missing or included twice.
  */
 async function queryConsistentCounts(
   context: Context,
@@ -112,7 +116,7 @@ async function queryConsistentCounts(
   throw new ApiError('unavailable', 'The event counts are being updated. Try again in a few seconds.')
 }
 
-/** A source of counts for a time range in Unix milliseconds, from inclusive and to exclusive. */
+/** A source of counts for a time range. */
 interface CountSource {
   /**
    * `events` reads all individual events, `uncounted` only those that are not counted yet. `hours` reads hourly counts
@@ -120,7 +124,9 @@ interface CountSource {
    * dimensions.
    */
   source: 'events' | 'uncounted' | 'hours' | 'few hours' | 'few days'
+  /** Inclusive start (Unix milliseconds). */
   from: number
+  /** Exclusive end (Unix milliseconds); null for no end. */
   to: number | null
 }
 
@@ -171,13 +177,13 @@ function selectFromSource(
   return select(unit ? 'event_counts' : 'event_hours', 'e.starts_at', names, 'e.count')
 }
 
-/** Splits the time range of a request into sources without gaps or overlaps. */
+/** Splits the time range of a request into sources, so that each event is counted exactly once. */
 function countSourcesFor(request: AggregateRequest, needed: readonly Dimension[]): CountSource[] {
   const { after, before, interval, userId, clientId } = request
   const [first, last] = [after ?? 0, before ?? null]
   const from = ceilTo(first, HOUR)
   const to = last === null ? null : floorTo(last, HOUR)
-  // A user has few events and an index on them; a range within one hour has no precomputed counts.
+  // A user has few events, which an index finds. A time range without a whole hour has no precomputed counts.
   if (isGiven(userId) || (to !== null && to <= from)) return [{ source: 'events', from: first, to: last }]
   const sources: CountSource[] = [
     { source: 'events', from: first, to: from },

@@ -109,7 +109,7 @@ export const eventReasons = {
     malformed: 'the passkey response of the browser is malformed',
     unknown_credential: 'the passkey is not registered',
     wrong_assertion: 'the passkey signature does not verify',
-    wrong_sign_count: 'the sign count of the passkey did not increase, so it may be a copy',
+    wrong_sign_count: 'the sign count of the passkey did not increase, so the passkey may be a copy',
     upstream_denied: 'the user or the upstream provider declined',
     upstream_failed: 'the upstream provider failed; the server log has the cause',
     upstream_taken: 'another user has this address and must sign in to link the upstream account',
@@ -163,7 +163,7 @@ export const eventDataFields = {
     reason: '`monthly`, `requested` or `compromise`',
     period: 'the month of a monthly rotation',
     published: 'keys added to the JWKS: `alg` and `kid`',
-    promoted: 'keys that now sign',
+    promoted: 'keys that sign now, or sign earlier than planned',
     removed: 'keys removed from the JWKS',
   },
   'organization.deleted': {

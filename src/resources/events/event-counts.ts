@@ -1,7 +1,8 @@
 /**
- * Precomputed event counts for aggregates: per hour for all seven dimensions, per hour and day for the low-cardinality
- * dimensions. Events are counted in commit order (column `commit_position`), in the transaction that advances
- * `counted_up_to`, so that each event is counted exactly once and a late commit is not missed.
+ * Precomputed event counts for aggregates: per hour by all seven dimensions (table `event_hours`), and per hour and per
+ * day by the low-cardinality dimensions (table `event_counts`). Events are counted in commit order (column
+ * `commit_position`), in the transaction that advances `counted_up_to`, so that each event is counted exactly once,
+ * even if its transaction commits late.
  */
 
 import { limits } from '../../kernel/limits.js'
@@ -52,7 +53,8 @@ export const countText = `
   UPDATE event_progress SET counted_up_to = $2::bigint`
 
 /**
- * Counts the events that committed since the last run. Periodic job; concurrent runs wait for each other's row lock.
+ * Counts the events that committed since the last run. Periodic job; the lock of the row of `event_progress` serializes
+ * concurrent runs.
  */
 export async function countEvents(context: Context): Promise<void> {
   while (!context.stopSignal?.aborted && (await countBatch(context)));
@@ -64,7 +66,7 @@ function countBatch(context: Context): Promise<boolean> {
     const [progress] = await sql<CountProgress>(db, progressText, limits.eventCountBatchSize)
     const [from, horizon] = [Number(progress!.from), Number(progress!.horizon)]
     if (from >= horizon) return false
-    // Events of one transaction share a commit position and must be counted together, even if they exceed the batch
+    // Events of one transaction share a commit position. They are counted in one batch, even if they exceed the batch
     // size.
     const to = progress!.next === null ? horizon : Math.max(Number(progress!.next), from + 1)
     await db.$executeRawUnsafe(countText, from, to)
@@ -73,9 +75,9 @@ function countBatch(context: Context): Promise<boolean> {
 }
 
 /**
- * Starts a new generation of commit positions if the transaction ids of the cluster are below those already counted.
- * This happens when a dump is restored into another cluster, where transaction ids start over. Call it at startup,
- * before this process writes events.
+ * Starts a new generation of commit positions if the transaction ids of the database cluster are below the positions
+ * that are already counted. This is the case after a dump was restored into another cluster with smaller transaction
+ * ids. Call it at startup, before the process writes events.
  */
 export async function advanceGenerationAfterRestore(context: Context): Promise<void> {
   await context.db.$executeRawUnsafe(`

@@ -1,7 +1,8 @@
 /**
  * Erasure in the audit log (docs/contract.md#erasure): when a user is purged, personal values in the user's events
- * become null. Ids, types, times, commit positions and counts remain. Only values of `nonPersonalFields` are kept, so a
- * field that a later version records is erased until that list contains it.
+ * become null. Ids, types, times, commit positions and counts remain. In `data` and `changes`, only booleans, numbers,
+ * ids and the values of `nonPersonalFields` are kept, so that a new field with text is erased until `nonPersonalFields`
+ * contains the field.
  */
 import { limits } from '../../kernel/limits.js'
 import { isObject } from '../../kernel/merge-patch.js'
@@ -10,9 +11,10 @@ import { transaction } from '../../platform/postgres/transaction.js'
 import { isRepartitioning } from './default-partition.js'
 import { CHANGED } from './event-fields.js'
 
-/** The erased user, and the ids by which the user acted: the user id and those of the user's personal tokens. */
+/** The user whose events are erased. */
 interface Erasure {
   userId: string
+  /** The ids of the user as an actor: the user id and the ids of the user's personal tokens. */
   actorIds: ReadonlySet<string>
 }
 
@@ -29,10 +31,15 @@ interface Row {
   changes: Record<string, unknown>
 }
 
-/** Thrown during repartitioning, which copies events (default-partition.ts) and would restore erased values. */
+/**
+ * Thrown during repartitioning, which copies events (default-partition.ts) and would restore values that were erased.
+ */
 class RepartitioningInProgress extends Error {}
 
-/** Runs work that erases events. If repartitioning interrupts it, the next run does the rest. */
+/**
+ * Runs the part of a periodic job that erases events. While events are being repartitioned, it ends without an error,
+ * and the next run of the job continues.
+ */
 export async function skipWhileRepartitioning(context: Context, work: () => Promise<void>): Promise<void> {
   try {
     await work()
@@ -43,9 +50,10 @@ export async function skipWhileRepartitioning(context: Context, work: () => Prom
 }
 
 /**
- * Erases the personal values of a user in all events: those about the user, and those about others that the user
- * caused, in any account. Idempotent and safe to run concurrently.
- * @param eraseAddress called with each former email address of the user, in the transaction that erases it here
+ * Erases the personal values of a user in the events about the user, and in the events of any account that the user
+ * caused. Idempotent and safe to run concurrently.
+ * @param eraseAddress called with each former email address of the user, in the transaction that erases the address in
+ *   the events
  * @returns false if the job had to stop before all events were erased
  * @throws RepartitioningInProgress, which `skipWhileRepartitioning` catches
  */
@@ -63,7 +71,7 @@ export async function eraseUserEvents(
     erasure,
     async (tx, rows) => {
       const targetsOf = (type: string) => rows.filter((row) => row.type === type).map(({ target }) => target.id)
-      // The tokens and invitations may have been purged before, so their ids come from events.
+      // Personal tokens and invitations may have been purged already, so their ids are read from the events.
       for (const id of targetsOf('personal_token.created')) actorIds.add(id)
       await eraseInvitationAddresses(tx, targetsOf('organization.invitation.accepted'))
       for (const address of new Set(rows.flatMap(emailAddressesIn))) await eraseAddress(tx, address)
@@ -74,7 +82,9 @@ export async function eraseUserEvents(
   return true
 }
 
-/** Returns addresses that received mail for the user: former usernames and the invited address. */
+/**
+ * Returns the email addresses in an event to which mail for the user was sent: a former username, an invited address.
+ */
 function emailAddressesIn({ data, changes }: Row): string[] {
   const { old } = (isObject(changes['username']) ? changes['username'] : {}) as { old?: unknown }
   return [old, data['email']].filter((address) => typeof address === 'string')
@@ -107,7 +117,7 @@ const eventConditions = {
     AND (e.user_id IS NULL OR e.user_id <> e.actor->>'id') AND e.id > $2`,
 } as const
 
-// FOR UPDATE, because two concurrent erasures can change the same event.
+// The rows are locked (FOR UPDATE), because two concurrent erasures can change the same event.
 const selectEventsText = (which: keyof typeof eventConditions): string => `
   SELECT e.id, e.created_at AS "createdAt", e.account_id AS "accountId", e.type, e.user_id AS "userId", e.actor, e.target,
     e.context, e.data, e.changes
@@ -154,7 +164,7 @@ function eraseEventValues(row: Row, { userId, actorIds }: Erasure): Row | undefi
   const { actor, context, data, changes } = row
   const isSubject = row.userId === userId
   const isActor = actor.id !== null && actorIds.has(actor.id)
-  // An action of another user stays attributable, including its IP address.
+  // The actor and the IP address of another user's action are kept, so that the action stays attributable.
   const isByAnotherUser = !isActor && (actor.type === 'user' || actor.type === 'personal_token')
   const erased = {
     ...row,
@@ -181,7 +191,7 @@ const eraseChanges = (type: string, changes: Record<string, unknown>): Record<st
     ]),
   )
 
-/** Fields that contain constants of this product, ids, service URLs or scopes, but no personal data. */
+/** Fields that contain constants of Gatehouse, ids, URLs of services or scopes, but no personal data. */
 const nonPersonalFields = new Set([
   'acr',
   'amr',
@@ -206,7 +216,7 @@ const nonPersonalFields = new Set([
   'verifiers',
 ])
 
-/** Ids of this product, as created by kernel/ids.ts. */
+/** Matches the ids that kernel/ids.ts creates. */
 const idPattern = /^[a-z]{2,4}_[0-7][0-9a-hjkmnp-tv-z]{25}$/
 
 function eraseValue(type: string, name: string, value: unknown): unknown {

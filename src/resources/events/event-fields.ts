@@ -1,8 +1,8 @@
 /**
  * Allowlist of the names in `changes` and `data` of events (docs/contract.md#erasure,
  * docs/decisions/0052-event-field-names.md): the `/v1` fields of the target, read from the documents in graphql/rest,
- * and the names of `eventDataFields`. Other names are dropped, so that a new column appears in no event until `/v1`
- * shows it.
+ * and, for `data`, the names of `eventDataFields`. Other names are dropped, so that a new column appears in no event
+ * until `/v1` shows the column.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -11,7 +11,7 @@ import { restNameOfAlias } from '../../kernel/field-names.js'
 import { packageRoot } from '../../platform/package-info.js'
 import { type EventType, eventDataFields } from './event-catalog.js'
 
-/** Changes by API field name. `changed` replaces values that events must not contain. */
+/** Changes by API field name. The text `changed` replaces values that events must not contain. */
 export type Changes = Record<string, { old: unknown; new: unknown } | typeof CHANGED>
 
 export const CHANGED = 'changed'
@@ -50,8 +50,8 @@ const upstreamSecret = (name: string) => (row: Record<string, unknown>) =>
   (row['secrets'] as Record<string, unknown>)[name]
 
 /**
- * Fields whose values must not appear in events, by API field name. The function reads the stored value, so that an
- * event can say that it changed.
+ * Fields whose values must not appear in events, by target type and API field name. The function of a field reads the
+ * stored value from a row, so that `changesBetween` can detect a change of the value.
  */
 export const hiddenFields: Partial<Record<TargetType, HiddenFields>> = {
   api_key: { secret: (row) => row['secrets'] },
@@ -108,8 +108,9 @@ function fieldsOfKind(kind: string): ReadonlyMap<string, string> {
 }
 
 /**
- * Compares two versions of a row and returns the changed fields by API field name.
- * @param before properties with their GraphQL names; properties that `after` lacks are ignored
+ * Compares two versions of a row, whose properties have GraphQL names, and returns the changed fields by API field
+ * name.
+ * @param after properties that are missing here are not compared
  */
 export function changesBetween(kind: TargetType, before: object, after: object): Changes {
   const [old, now] = [before, after] as [Record<string, unknown>, Record<string, unknown>]

@@ -1,22 +1,24 @@
 /**
- * Audit log queries (docs/contract.md#event-endpoints). Lists scan an index from the cursor, newest first, so that the
- * cost of a page does not grow with the number of events.
+ * Queries of the audit log (docs/contract.md#event-endpoints). A list scans an index from the cursor, newest first, so
+ * that the cost of a page does not grow with the number of events.
  */
 import { invalidFields, notFound } from '../../kernel/errors.js'
 import { idTimestamp, isId, lowestIdAt } from '../../kernel/ids.js'
 import { checkPageLimit, type Page, type PageRequest, toPage } from '../../kernel/pagination.js'
 import type { Context } from '../../platform/context.js'
 import type { Event } from '../../platform/postgres/database.js'
-import { whereBelowCursor as afterCursor, type InAccount, requireAccount } from '../resource-path.js'
+import { type InAccount, requireAccount, whereBelowCursor } from '../resource-path.js'
 import { eventCatalog } from './event-catalog.js'
 
-/** `after` is inclusive and `before` is exclusive, both in Unix milliseconds. */
+/** Conditions that events must match; null and undefined mean no condition. */
 export interface EventFilter {
   issuerId?: string | null
   userId?: string | null
   clientId?: string | null
   eventTypes?: readonly string[] | null
+  /** Earliest time, inclusive (Unix milliseconds). */
   after?: number | null
+  /** Latest time, exclusive (Unix milliseconds). */
   before?: number | null
 }
 
@@ -42,7 +44,7 @@ export const eventColumns = [
   ...Object.entries(columnNames).map(([name, column]) => `e.${column} AS "${name}"`),
 ].join(', ')
 
-/** Builds the WHERE conditions of a statement or subquery; several builders can share one list of values. */
+/** Builds the WHERE conditions of a statement or subquery. Several instances can share one list of parameter values. */
 export class SqlConditions {
   readonly #texts: string[] = []
 
@@ -53,7 +55,7 @@ export class SqlConditions {
     return `$${this.values.push(value)}`
   }
 
-  /** Adds a condition with `?` in place of the value. Does nothing if the value is absent. */
+  /** Adds a condition with `?` in place of the value. Does nothing if the value is null or undefined. */
   where(text: string, value: unknown): this {
     if (isGiven(value)) this.#texts.push(text.replace('?', () => this.value(value)))
     return this
@@ -64,7 +66,7 @@ export class SqlConditions {
   }
 }
 
-/** @throws invalid_request for each type that is not in the event catalog */
+/** @throws invalid_request for an empty list, or with one error for each type that is not in the event catalog */
 export function checkEventTypes(types: readonly string[] | null | undefined): void {
   if (!types) return
   const errors = types.flatMap((type, at) =>
@@ -77,7 +79,7 @@ export function checkEventTypes(types: readonly string[] | null | undefined): vo
   if (errors.length > 0) throw invalidFields(errors)
 }
 
-/** Adds all conditions of a filter on the rows of `e`, except its time range. */
+/** Adds all conditions of a filter, except the time range, on the table with the alias `e`. */
 export const addFilterConditions = (
   conditions: SqlConditions,
   { issuerId, userId, clientId, eventTypes }: EventFilter,
@@ -90,7 +92,9 @@ export const addFilterConditions = (
 
 /**
  * Adds a time range both as a range of ids, which sort by time, and as a range of `created_at`, which selects
- * partitions. Times that an id cannot encode match no event.
+ * partitions.
+ * @param from inclusive start (Unix milliseconds); null and undefined mean no start
+ * @param to exclusive end (Unix milliseconds); null and undefined mean no end
  */
 export function addTimeRangeConditions(
   conditions: SqlConditions,
@@ -115,7 +119,7 @@ export async function listEvents(
   request: PageRequest,
 ): Promise<Page<Event>> {
   const limit = checkPageLimit(request)
-  const cursor = afterCursor('evt', request.cursor).id?.lt
+  const cursor = whereBelowCursor('evt', request.cursor).id?.lt
   checkEventTypes(filter.eventTypes)
   const rows = await queryEvents(context, accountId, filter, cursor, limit + 1)
   if (rows.length === 0) await requireAccount(context, { accountId })
@@ -125,10 +129,11 @@ export async function listEvents(
 type Row = Event & Record<string, unknown>
 
 /**
- * Runs the page query on the most selective index: by user, else by client, else by issuer or account. Except by user,
- * the indexes include the type, so the query reads one page per type and keeps the newest. The remaining filters apply
- * to the rows of that index: they exclude few rows, because a client belongs to one issuer and a user has few events.
- * No combination of values leads to a bad plan, so the statements are prepared.
+ * Reads a page from the most selective index: by user, else by client, else by issuer or account. All of these indexes
+ * except the one by user include the type, so a query with types reads one page per type and keeps the newest events.
+ * The filters that the index does not cover apply to the rows that it finds: they exclude few rows, because a client
+ * belongs to one issuer and a user has few events. No combination of values leads to a bad plan, so the statements are
+ * prepared.
  */
 function queryEvents(
   context: Context,
@@ -149,7 +154,7 @@ function queryEvents(
     addFilterConditions(residualConditions, { issuerId })
   } else addFilterConditions(conditions, { issuerId })
   if (clientId !== null && issuerId !== null) {
-    // Avoids a scan of all events of a client that belongs to a different issuer.
+    // If the client belongs to another issuer, this condition avoids a scan of all events of the client.
     const client = `c.account_id = ${conditions.value(accountId)} AND c.id = ${conditions.value(clientId)}`
     conditions.where(`NOT EXISTS (SELECT FROM clients c WHERE ${client} AND c.issuer_id <> ?)`, issuerId)
   }
@@ -177,10 +182,10 @@ function queryEvents(
 const runEventQuery = (context: Context, text: string, { values }: SqlConditions): Promise<Row[]> =>
   context.query<Row>(statementName(text), text, values)
 
-/**
- * Returns a stable prepared statement name for a text. The number of texts is bounded by the combinations of filters.
- */
 const statementNames = new Map<string, string>()
+/**
+ * Returns the name of the prepared statement of a text. The number of names is limited by the combinations of filters.
+ */
 export function statementName(text: string): string {
   const name = statementNames.get(text) ?? `events-${statementNames.size}`
   statementNames.set(text, name)
@@ -200,7 +205,7 @@ export async function getEvent(context: Context, { accountId, eventId }: EventPa
 /** Resource types with an `events` field. */
 export type EventParentType = 'account' | 'issuer' | 'user' | 'client'
 
-/** DataLoader key: the account id and the id of the resource. */
+/** Returns the DataLoader key of a resource with an `events` field. */
 export const eventLoaderKey = (accountId: string, id: string): string => `${accountId} ${id}`
 
 const newestEventsText = (subject: EventParentType): string => `

@@ -1,4 +1,7 @@
-/** Monthly partitions of `events`: creates them ahead of time and drops those older than the retention period. */
+/**
+ * Creates the monthly partitions of `events` ahead of time, and drops partitions that are older than the retention
+ * period.
+ */
 import { limits } from '../../kernel/limits.js'
 import { DAY } from '../../kernel/time.js'
 import type { Context } from '../../platform/context.js'
@@ -25,7 +28,8 @@ export async function maintainEventPartitions(context: Context): Promise<void> {
     ({ name }) => partitionEnd(name) <= retainedFrom,
   )
   const from = expired[0] ? partitionStart(expired[0].name) : retainedFrom
-  // Deletes the counts before the events, so that counts never exceed events, and once more for events counted since.
+  // The counts are deleted before the events, so that counts never exceed events. They are deleted again afterwards,
+  // because `countEvents` may have counted some of the events in between.
   await deleteCounts(context, from, retainedFrom)
   if (context.stopSignal?.aborted) return
   for (const { name } of expired) await context.db.$executeRawUnsafe(`DROP TABLE ${name}`)
@@ -34,7 +38,8 @@ export async function maintainEventPartitions(context: Context): Promise<void> {
 }
 
 /**
- * Creates missing partitions: of this month and the next ones, and of past months with events in the default partition.
+ * Creates the missing partitions of this month and the next months. If one is missing and the default partition
+ * contains events, also creates the missing partitions of the past months since the first of these events.
  */
 async function createPartitions(context: Context, retainedFrom: number): Promise<void> {
   const now = new Date(context.now())
@@ -67,8 +72,8 @@ function partitionAt(moment: number): EventPartition {
 }
 
 /**
- * Deletes counts one day at a time, because with a single range each batch would scan the dead rows of the previous
- * batches again. Everything before `from` is one range.
+ * Deletes the counts of all times before `retainedFrom`. The counts since `from` are deleted one day at a time, because
+ * with a single range each batch would scan the dead rows of the previous batches again.
  */
 async function deleteCounts(context: Context, from: number, retainedFrom: number): Promise<void> {
   for (const table of ['event_hours', 'event_counts']) {
@@ -78,8 +83,9 @@ async function deleteCounts(context: Context, from: number, retainedFrom: number
   }
 }
 
-/** The bounds of a month in Unix milliseconds, start inclusive and end exclusive, from the name of its partition. */
+/** Returns the inclusive start of the month of a partition (Unix milliseconds). */
 const partitionStart = (name: string): number => partitionBoundary(name, 0)
+/** Returns the exclusive end of the month of a partition (Unix milliseconds). */
 const partitionEnd = (name: string): number => partitionBoundary(name, 1)
 
 function partitionBoundary(name: string, ahead: number): number {

@@ -1,6 +1,7 @@
 /**
- * Streams events in commit order (column `commit_position`, docs/decisions/0025) from now or from a given event on. The
- * table is the source of truth; notifications only trigger a poll. Each process polls once for all its subscribers.
+ * Streams events in commit order (column `commit_position`, docs/decisions/0025), starting now or after a given event.
+ * Subscribers read all events from the table `events`; a notification only starts the next poll early. One poller per
+ * process serves all subscribers.
  */
 import { invalidField } from '../../kernel/errors.js'
 import { idTimestamp, isId } from '../../kernel/ids.js'
@@ -11,18 +12,26 @@ import { listen } from '../../platform/postgres/notifications.js'
 import { type InAccount, requireAccount } from '../resource-path.js'
 import { addFilterConditions, checkEventTypes, type EventFilter, eventColumns, SqlConditions } from './event-list.js'
 
-/** Position of a subscriber: it has received every event before it. */
+/**
+ * The place of a subscriber in the order of (commit position, id). The next event of the subscriber has a larger pair.
+ */
 interface StreamPosition {
   commitPosition: number
+  /** Id of the last event received at `commitPosition`; empty if none was received. */
   id: string
-  /** The snapshot (pg_snapshot) at the start of the stream; events that it already shows are skipped. */
+  /**
+   * The PostgreSQL snapshot (pg_snapshot) at the start of a stream without `after`. Events that are visible in the
+   * snapshot are older than the stream and are skipped.
+   */
   known?: string
 }
 
 /**
- * Yields each matching event of an account once, as soon as no other transaction can commit an event before it.
- * @param stream its signal ends the stream; its authorization check runs before events are delivered
- * @param after id of the event after which the stream starts; without it, the stream starts with the next commit
+ * Yields each matching event of an account once, as soon as no running transaction can commit an event with a lower
+ * commit position.
+ * @param stream `stream.signal` ends the stream; `stream.requireStillAuthorized` runs before events are delivered, and
+ *   every few seconds while there are no events
+ * @param after id of the event after which the stream starts; if it is absent, the stream starts with the next commit
  * @throws invalid_request for an unknown event type or event, not_found for the account; while streaming, the error of
  *   `requireStillAuthorized`
  */
@@ -87,8 +96,8 @@ async function initialPosition(
   if (after === undefined || after === null) return { commitPosition: horizon, id: '', known }
   if (commitPosition === null)
     throw invalidField('after', 'unknown_event', 'must be the id of an event within the retention period.')
-  // A list may show an event while transactions with a lower position are in progress. Starting at the horizon repeats
-  // some events, but misses none.
+  // A list shows an event as soon as it is committed, so `after` can be above the horizon. The stream then starts at
+  // the horizon: it may repeat events up to `after`, but it does not miss events of transactions in progress.
   return commitPosition < horizon ? { commitPosition, id: after } : { commitPosition: horizon, id: '' }
 }
 
@@ -107,7 +116,7 @@ async function readEvents(
       `(e.commit_position > ${position}::bigint OR e.id > ${id}) AND e.commit_position >= ${position}::bigint AND e.commit_position < ?::bigint`,
       horizon,
     )
-  // A commit position is the transaction id in the low 44 bits, below the generation of the cluster
+  // The low 44 bits of a commit position are the transaction id; the higher bits are the generation
   // (docs/decisions/0025).
   if (from.known !== undefined)
     conditions.where(
@@ -183,7 +192,7 @@ function addSubscriber(context: Context, accountId: string, signal: AbortSignal)
   return subscriber
 }
 
-/** Reads the horizon, the accounts with new events, and whether events beyond the horizon are pending. */
+/** Reads the horizon, the accounts with new events, and whether there are events at or above the horizon. */
 const pollText = `
   SELECT event_commit_horizon() AS horizon, coalesce(bool_or(commit_position >= event_commit_horizon()), false) AS pending,
     coalesce(array_agg(DISTINCT account_id), '{}') AS accounts

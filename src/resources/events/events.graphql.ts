@@ -241,7 +241,7 @@ export class EventResolver {
     return event
   }
 
-  /** Needs no permission of its own: a caller who can read the event can read its actor. */
+  /** This field needs no permission of its own, because a caller who can read an event can read its actor. */
   @FieldResolver(() => EventActor)
   @Authenticated()
   actor(@Root() event: EventRow): EventActor {

@@ -1,6 +1,6 @@
 /**
  * Audit log (docs/contract.md#audit-events): writes each event in the transaction of the change that it records, so
- * that neither commits without the other. Events contain no secrets: no hash, token or code
+ * that the event and the change commit together. Events contain no secret, hash, token or code
  * (docs/contract.md#event-records).
  */
 import { newRow } from '../../kernel/ids.js'
@@ -17,7 +17,7 @@ export interface EventInput {
   clientId?: string | null
   agentId?: string | null
   sessionId?: string | null
-  /** The changed resource: its kind (`user`, `client`, …) and id. */
+  /** The resource that the event is about; `type` is a key of `restFragments`, such as `user`. */
   target: { type: string; id: string }
   /** Values by API field name or by a name of `eventDataFields`; other names are dropped. */
   data?: Record<string, unknown>
@@ -25,9 +25,9 @@ export interface EventInput {
 }
 
 /**
- * Inserts events and one delivery per event and subscribed webhook of its account
- * (docs/contract.md#webhook-delivery-rules). A delivery id combines the timestamp of the event id with a hash of the
- * event id and the webhook id, so that the statement can build it in SQL.
+ * Inserts events, and one delivery per event and subscribed webhook of the account
+ * (docs/contract.md#webhook-delivery-rules). SQL builds the id of a delivery from the beginning of the event id, which
+ * is its timestamp, and a hash of the event id and the webhook id.
  */
 const insertText = `
   WITH new_events AS (
@@ -61,8 +61,8 @@ interface EventRow {
 }
 
 /**
- * Records an event. The insert runs together with the other events of the transaction just before commit; subscribers
- * and the delivery loop are notified after commit. Call it inside the transaction of the change.
+ * Records an event. Call it inside the transaction of the change. One statement right before COMMIT inserts all events
+ * of the transaction. After COMMIT, subscribers and the delivery loop are notified.
  */
 export const recordEvent = (context: Context, type: EventType, input: EventInput): Promise<void> =>
   context.beforeCommit(insertEvents, newEventRow(context, type, input))
@@ -104,8 +104,9 @@ const insertEvents: PreCommitStatement<EventRow> = {
 }
 
 /**
- * Returns the actor and the request context of an event (docs/contract.md#event-records). `operator` marks a principal
- * of the system account that acts on another account; the actor `system` is never marked.
+ * Returns the JSON columns `actor` and `context` of an event (docs/contract.md#event-records). `operator: true` marks
+ * an operator who acts on an account other than the system account; the actor `system` is never marked.
+ * @param accountId the account of the event
  */
 export function eventOrigin({ actor, request }: Context, accountId: string) {
   const { type, id, name } = actor

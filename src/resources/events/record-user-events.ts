@@ -1,4 +1,4 @@
-/** Records events for many users in one statement, with the same columns as `recordEvent`. */
+/** Records one event per user in one statement, for bulk operations such as an import. */
 import { newRow } from '../../kernel/ids.js'
 import type { Context } from '../../platform/context.js'
 import { notifyChange } from '../../platform/postgres/notifications.js'
@@ -13,8 +13,9 @@ const insertText = `
   FROM json_to_recordset($1::json) AS e (id text, created_at bigint, user_id text, data jsonb)`
 
 /**
- * Records one event per user. Call it inside the transaction of the change. It creates no webhook deliveries: bulk
- * operations record one summary event for webhooks (docs/decisions/0035).
+ * Records one event per user. Call it inside the transaction of the change. Unlike `recordEvent`, it writes no
+ * `changes`, no ids of other resources and no webhook deliveries: for webhooks, a bulk operation records one summary
+ * event (docs/decisions/0035).
  */
 export async function recordEventsOfUsers(
   context: Context,

@@ -1,4 +1,4 @@
-/** What a health finding consists of, and how the tables of findings define one. */
+/** Types of health findings, and of the rules by which the tables of findings define them. */
 import { limits } from '../../kernel/limits.js'
 import type { DeploymentFacts } from './health-facts.js'
 
@@ -6,7 +6,7 @@ import type { DeploymentFacts } from './health-facts.js'
 export const severities = {
   ERROR: 'A configured feature does not work.',
   WARNING: 'A risk, or a setting without its intended effect.',
-  INFO: 'Works, but may not be intended.',
+  INFO: 'A configuration that works, but may not be intended.',
 } as const
 export type Severity = keyof typeof severities
 
@@ -17,26 +17,27 @@ export interface Finding {
   message: string
   /** A sentence that describes the fix. */
   fix: string
-  /** The setting or resource, relative to the issuer or account, in REST names. */
+  /** The setting or resource with the problem, relative to the issuer or account, in REST names. */
   path: string
 }
 
-/** A row of the table. `Subject` is the value from which path, message and fix of a finding are built. */
+/** A row of a table of findings. `Subject` is the type of the value from which path, message and fix are built. */
 export interface FindingDefinition<Facts, Subject> {
   severity: Severity
-  /** Names of the facts that `find` uses. Each fact determines the scope that the caller needs. */
+  /** Names of the facts that `find` uses. The caller needs the scopes of these facts. */
   reads: readonly (keyof Facts)[]
-  /** When the finding is reported, as a clause. For the reference documentation. */
+  /** When the finding is reported, as a clause for the reference documentation. */
   when: string
+  /** Returns one subject for each finding; none if there is no problem. */
   find(facts: Facts, deployment: DeploymentFacts): readonly Subject[]
   path(subject: NoInfer<Subject>): string
   message(subject: NoInfer<Subject>): string
   fix(subject: NoInfer<Subject>): string
-  /** Subject of the example in the reference documentation. */
+  /** The subject of the example in the reference documentation. */
   example: NoInfer<Subject>
 }
 
-/** A row without its subject type. */
+/** A row whose functions return complete findings, so that rows with different subjects have the same type. */
 export interface FindingRule<Facts> {
   severity: Severity
   reads: readonly (keyof Facts)[]
@@ -45,7 +46,7 @@ export interface FindingRule<Facts> {
   example: Omit<Finding, 'code'>
 }
 
-/** Creates the rules of a table over these facts. */
+/** Returns a function that converts the definitions of a table with these facts to rules. */
 export const defineFinding =
   <Facts>() =>
   <Subject>(definition: FindingDefinition<Facts, Subject>): FindingRule<Facts> => {

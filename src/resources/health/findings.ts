@@ -19,7 +19,7 @@ export const accountFindings = {
     find: ({ administrators }) => (administrators === 1 ? [null] : []),
     path: () => 'owner_user_id',
     message: () =>
-      'Only one user has full authority on this account. If that user loses access, only an operator can restore it.',
+      'Only one user has full authority on this account. If that user loses access, only an operator can restore the access.',
     fix: () => 'Add another administrator with the scope svc:all.',
     example: null,
   }),
@@ -32,7 +32,7 @@ export const accountFindings = {
     path: ({ id }) => `webhooks/${id}`,
     message: ({ host }) => `Deliveries to the webhook at ${truncateText(host, 200)} are failing.`,
     fix: () =>
-      'Check last_error of its deliveries and fix the receiver. Then set status to active to retry immediately, or to disabled.',
+      'Check last_error of the deliveries and fix the receiver. Then set status of the webhook to active to retry immediately, or to disabled to stop the deliveries.',
     example: { id: '{id}', host: 'hooks.example.com' },
   }),
 
@@ -42,7 +42,7 @@ export const accountFindings = {
     when: 'a domain is verified but not assigned to an issuer',
     find: ({ unassignedDomains }) => unassignedDomains,
     path: (host) => `domains/${host}`,
-    message: (host) => `The domain ${host} is verified, but not assigned to an issuer, so requests to it fail.`,
+    message: (host) => `The domain ${host} is verified, but not assigned to an issuer, so requests to the domain fail.`,
     fix: () => 'Assign the domain to an issuer, or remove it.',
     example: '{domain}',
   }),

@@ -1,6 +1,6 @@
 /**
  * Facts for the health findings. One statement reads a fact for any number of issuers or accounts. Each fact names the
- * scope that it needs; callers without the scope do not see findings based on it.
+ * scope that reading the fact requires. Callers without the scope do not see findings that are based on the fact.
  */
 import { isPublicDeployment } from '../../config.js'
 import { limits } from '../../kernel/limits.js'
@@ -13,7 +13,7 @@ import { type MethodSettings, secretsSql } from '../issuers/auth-method-readines
 import type { IssuerSettings } from '../issuers/settings.js'
 import { activeMembershipSql } from '../organizations/membership.js'
 
-/** Facts of the deployment. They need no scope, because they are not tenant data. */
+/** Facts of the deployment. Reading them requires no scope, because they are not tenant data. */
 export interface DeploymentFacts {
   isPublic: boolean
   sendsMail: boolean
@@ -31,14 +31,17 @@ export interface Method extends MethodSettings {
 export interface ClientFacts {
   /** Whether an active client sends users to the sign-in page. */
   signUsersIn: boolean
-  /** Active clients that a finding can apply to, at most `maxHealthCheckedClients`, newest first. */
+  /**
+   * The active clients that the WHERE clause of `clientsText` selects, newest first, at most `maxHealthCheckedClients`.
+   * Extend the clause for a new finding about clients.
+   */
   relevantClients: {
     id: string
     name: string
     type: string
     redirectUris: string[]
     postLogoutRedirectUris: string[]
-    /** Unix milliseconds; null without a secret. */
+    /** When the current secret was set (Unix milliseconds); null without a secret. */
     secretSetAt: number | null
   }[]
 }
@@ -46,7 +49,7 @@ export interface ClientFacts {
 export interface IssuerFacts {
   settings: IssuerSettings
   methods: Method[]
-  /** Number of active users without a second factor, if the issuer requires one. */
+  /** Number of active users without a second factor; 0 if the issuer does not require a second factor. */
   usersWithoutFactor: number
   clients: ClientFacts
   /** Signing keys in the order in which they sign. */
@@ -54,7 +57,7 @@ export interface IssuerFacts {
 }
 
 export interface AccountFacts {
-  /** Number of active users with full authority on the account, counted up to two. */
+  /** Number of active users with full authority on the account; 2 means two or more. */
   administrators: number
   failingWebhooks: { id: string; host: string }[]
   unassignedDomains: string[]
@@ -67,7 +70,11 @@ interface FactReader<Value> {
 }
 type FactReaders<Facts> = { readonly [Name in keyof Facts]: FactReader<Facts[Name]> }
 
-/** Creates a fact from a statement that returns `of` (id) and `value` for those of the ids $1 that have a value. */
+/**
+ * Creates the reader of a fact from a statement. For each id in $1 that has a value, the statement returns the id as
+ * `of` and the value as `value`.
+ * @param absent the value for ids without a row
+ */
 function createFactReader<Value>(
   scope: PlatformScope,
   { name, text, values = () => [] }: { name: string; text: string; values?: (context: Context) => unknown[] },
@@ -90,7 +97,7 @@ const methodsText = `
     FROM auth_methods m WHERE m.issuer_id = i.id ORDER BY m.id DESC LIMIT ${limits.maxHealthCheckedMethods}) m) AS value
   FROM issuers i WHERE i.id = ANY($1)`
 
-/** Backup codes count as a second factor only while unused codes are left. */
+/** Backup codes count as a second factor only while there are unused codes. */
 const withoutFactorText = `
   SELECT i.id AS of, (SELECT count(*)::int FROM (
       SELECT id FROM users WHERE issuer_id = i.id AND status = 'active' ORDER BY created_at DESC, id DESC LIMIT ${limits.maxHealthCheckedUsers}) u
@@ -100,7 +107,7 @@ const withoutFactorText = `
 
 const LOOPBACK = '"https?://(localhost|127\\.0\\.0\\.1|\\[::1\\])[:/?"]'
 
-/** $2: secrets set before this time are old; $3: whether to report loopback redirect URIs. */
+/** $2: a secret that was set before this time is old. $3: whether loopback redirect URIs are a problem. */
 const clientsText = `
   SELECT i.id AS of, json_build_object(
     'signUsersIn', EXISTS (SELECT 1 FROM clients c WHERE c.issuer_id = i.id AND c.status = 'active'
@@ -145,7 +152,7 @@ const domainsText = `
   SELECT account_id AS of, json_agg(host ORDER BY id) AS value FROM domains
   WHERE account_id = ANY($1) AND verified AND issuer_id IS NULL GROUP BY account_id`
 
-/** Facts of an issuer, except its settings, which the issuer row contains. */
+/** The readers of the facts of an issuer, except `settings`, which the row of the issuer contains. */
 export const issuerFacts: FactReaders<Omit<IssuerFacts, 'settings'>> = {
   methods: createFactReader('issuers.auth_methods:read', { name: 'methods', text: methodsText }, []),
   usersWithoutFactor: createFactReader('issuers.users:read', { name: 'users', text: withoutFactorText }, 0),
@@ -173,7 +180,7 @@ export const deploymentFacts = ({ config, now }: Context): DeploymentFacts => ({
   now: now(),
 })
 
-/** Reads facts of one issuer or account; DataLoader batches those of all issuers or accounts of the request. */
+/** Reads facts of one issuer or account. DataLoaders batch the reads for all issuers or accounts of the request. */
 export async function readFacts<Facts>(
   context: Context,
   table: FactReaders<Facts>,

@@ -10,7 +10,7 @@ import { type FindingCode, findings } from './findings.js'
 import { healthOfAccount, healthOfIssuer } from './health.js'
 
 const keysOf = <Name extends string>(table: Record<Name, unknown>): Name[] => Object.keys(table) as Name[]
-/** Turns a clause into a sentence: GraphQL tools show descriptions as Markdown. */
+/** Turns a clause into a sentence. */
 const sentence = (clause: string): string => `${clause[0]!.toUpperCase()}${clause.slice(1)}.`
 
 const HealthSeverity = enumOf(keysOf(severities))
@@ -41,13 +41,13 @@ class HealthFinding implements Finding {
   fix!: string
   @Field(() => String, {
     description:
-      'The setting or resource with the problem, relative to the issuer or account, in REST names: `settings.security.mfa_required`, `auth_methods/{id}`.',
+      'The setting or resource with the problem, relative to the issuer or account, in REST names, such as `settings.security.mfa_required` or `auth_methods/{id}`.',
   })
   path!: string
 }
 
 const healthDescription = (subject: string): string =>
-  `Configuration problems of ${subject}, errors first, at most ${limits.maxFindingsPerCode} per code. Findings that need scopes that the caller lacks are omitted. The field counts as 500 rows for the cost limit.`
+  `Configuration problems of ${subject}, errors first, at most ${limits.maxFindingsPerCode} per code. Findings based on data that the caller must not read are omitted. The field counts as 500 rows for the cost limit.`
 
 @Resolver(() => Issuer)
 export class IssuerHealthResolver {

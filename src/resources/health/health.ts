@@ -1,4 +1,7 @@
-/** Evaluates the findings of issuers and accounts: reads the facts that the caller may read, then applies the rules. */
+/**
+ * Computes the health findings of issuers and accounts: reads the facts that the caller may read, then applies the
+ * rules.
+ */
 import { limits } from '../../kernel/limits.js'
 import { coversScope } from '../../kernel/scopes.js'
 import type { Context } from '../../platform/context.js'
@@ -18,7 +21,10 @@ import {
 type FindingTable<Facts> = Readonly<Record<string, FindingRule<Facts>>>
 type FactScopes<Facts> = { readonly [Name in keyof Facts]: { scope: string } }
 
-/** Returns the rules whose facts the caller may read; the others would disclose data beyond the caller's scopes. */
+/**
+ * Returns the rules whose facts the caller may read. The other rules would disclose data beyond the scopes of the
+ * caller.
+ */
 function readableRows<Facts>({ actor }: Context, table: FindingTable<Facts>, facts: Partial<FactScopes<Facts>>) {
   const mayRead = (name: keyof Facts) => coversScope(actor.scopes, facts[name]?.scope ?? '')
   return Object.entries(table).filter(([, row]) => row.reads.every(mayRead))
@@ -39,8 +45,8 @@ const requiredFactNames = <Facts>(rows: readonly [string, FindingRule<Facts>][])
 ]
 
 /**
- * Returns the findings of an issuer that the caller may see: by severity, then in the order of the table.
- * @param context its actor has the caller's scopes on the issuer
+ * Returns the findings of an issuer that the caller may see, sorted by severity, then in the order of `issuerFindings`.
+ * @param context the context whose actor has the scopes of the caller on the issuer
  */
 export async function healthOfIssuer(context: Context, issuer: Issuer): Promise<Finding[]> {
   const rows = readableRows<IssuerFacts>(context, issuerFindings, issuerFacts)
@@ -49,7 +55,7 @@ export async function healthOfIssuer(context: Context, issuer: Issuer): Promise<
   return evaluate(context, rows, { ...facts, settings: issuerSettingsOf(issuer) } as IssuerFacts)
 }
 
-/** Returns the findings of an account without those of its issuers. See `healthOfIssuer`. */
+/** Like `healthOfIssuer`, for an account. Does not include the findings of its issuers. */
 export async function healthOfAccount(context: Context, account: Pick<Account, 'id'>): Promise<Finding[]> {
   const rows = readableRows<AccountFacts>(context, accountFindings, accountFacts)
   const facts = await readFacts(context, accountFacts, requiredFactNames(rows), account.id)
@@ -64,7 +70,7 @@ export interface HealthReport {
   findings: Finding[]
 }
 
-/** Iterates over the reports of all accounts and then all issuers of the deployment. For operators. */
+/** Iterates over the reports of all accounts and then of all issuers of the deployment. For operators only. */
 export async function* healthOfAll(context: Context): AsyncGenerator<HealthReport> {
   const accounts = paginate((after) =>
     context.db.account.findMany({ where: { id: { gt: after } }, orderBy: { id: 'asc' }, take: limits.healthBatchSize }),

@@ -1,4 +1,4 @@
-/** Finds stored issuer settings without effect: unknown settings, and settings that another setting overrides. */
+/** Finds stored settings of an issuer without effect: unknown settings, and settings that another setting overrides. */
 import { z } from 'zod'
 import { limits } from '../../kernel/limits.js'
 import { isObject } from '../../kernel/merge-patch.js'
@@ -8,7 +8,7 @@ import type { IssuerFacts } from './health-facts.js'
 
 export interface IneffectiveSetting {
   path: string
-  /** A clause whose subject is the setting. */
+  /** The end of the sentence “{path} has no effect: it …”. */
   reason: string
   /** A sentence that describes the fix. */
   fix: string
@@ -17,7 +17,7 @@ export interface IneffectiveSetting {
 /** Sections whose unknown keys are reported. In other sections, tenants may store their own keys. */
 const checkedSections = ['security', 'signup', 'sessions'] as const
 
-/** Returns the paths of keys that the rules do not contain. */
+/** Returns the paths of the keys in a value that its rule does not contain. */
 function unknownKeys(rule: unknown, value: unknown, path: string): string[] {
   const unwrapped = rule instanceof z.ZodOptional || rule instanceof z.ZodNullable ? rule.unwrap() : rule
   if (unwrapped !== rule) return unknownKeys(unwrapped, value, path)
@@ -38,7 +38,7 @@ const unknownSettings: SettingsCheck = ({ settings }) =>
     .map((path) => ({
       path,
       reason: 'is not a known setting',
-      fix: 'Correct its name, or set it to null to remove it.',
+      fix: 'Correct the name of the setting, or set the setting to null to remove it.',
     }))
 
 const unusedPasswordPolicy: SettingsCheck = ({ settings: { security }, methods }) =>
@@ -59,7 +59,7 @@ const ineffectiveIdleTimeout: SettingsCheck = ({ settings: { sessions = {} } }) 
     {
       path: 'settings.sessions.idle_timeout',
       reason: `is ${idle_timeout} seconds, but sessions end after ${absolute_lifetime} seconds anyway`,
-      fix: 'Set it below settings.sessions.absolute_lifetime, or to null.',
+      fix: 'Set settings.sessions.idle_timeout to less than settings.sessions.absolute_lifetime, or to null.',
     },
   ]
 }
@@ -93,5 +93,5 @@ const settingsChecks: readonly SettingsCheck[] = [
   unusedMetadataDocumentPolicy,
 ]
 
-/** @param facts the settings and authentication methods of an issuer */
+/** Returns the settings without effect. @param facts the settings and authentication methods of an issuer */
 export const ineffectiveSettings: SettingsCheck = (facts) => settingsChecks.flatMap((check) => check(facts))

@@ -1,4 +1,4 @@
-/** Health findings of issuers. See findings.ts. */
+/** The health findings of issuers (findings.ts). */
 import { limits } from '../../kernel/limits.js'
 import { truncateText } from '../../kernel/text.js'
 import { DAY } from '../../kernel/time.js'
@@ -34,7 +34,10 @@ const allowsSignUp = (method: Method): boolean =>
   // A sign-up with a federated method is the first sign-in, so the method must allow sign-in.
   (method.enabledLogin || !isUpstreamKind(method.method))
 
-/** Returns whether settings explicitly open sign-up. It is also open by default, but that says nothing about intent. */
+/**
+ * Returns whether the settings open sign-up explicitly. Sign-up is also open by default, but then it may not be
+ * intended.
+ */
 const declaresOpenSignUp = ({ signup = {} }: IssuerSettings): boolean =>
   signup.mode !== 'invite_only' &&
   (signup.mode === 'open' ||
@@ -96,7 +99,7 @@ export const issuerFindings = {
       }),
     path: methodPath,
     message: ({ name }) =>
-      `The redirect_uri of ${quoted(name)} is not the callback URL of this method, so the provider does not return users to the sign-in.`,
+      `The redirect_uri of ${quoted(name)} is not the callback URL of this method, so the provider does not return users to the sign-in page.`,
     fix: () =>
       'Set settings.redirect_uri to the callback URL of the method (callbackUrl in GraphQL), and register that URL with the provider.',
     example: sampleMethod,
@@ -128,10 +131,11 @@ export const issuerFindings = {
   SIGN_UP_WITHOUT_METHOD: issuerFinding({
     severity: 'WARNING',
     reads: ['methods'],
-    when: 'the `signup` settings open sign-up explicitly, but no authentication method allows it',
+    when: 'the `signup` settings open sign-up explicitly, but no authentication method allows sign-up',
     find: ({ settings, methods }) => (declaresOpenSignUp(settings) && !methods.some(allowsSignUp) ? [null] : []),
     path: () => 'settings.signup.mode',
-    message: () => 'Sign-up is open, but no authentication method allows it, so the sign-in page does not offer it.',
+    message: () =>
+      'Sign-up is open, but no authentication method allows sign-up, so the sign-in page does not offer it.',
     fix: () => 'Set enabled_signup of an authentication method to true, or settings.signup.mode to invite_only.',
     example: null,
   }),
@@ -144,7 +148,7 @@ export const issuerFindings = {
       requiresMfa(settings) && usersWithoutFactor > 0 ? [usersWithoutFactor] : [],
     path: () => MFA,
     message: (count) =>
-      `Multi-factor authentication is required, but ${count === 1 ? '1 active user has' : `${count} active users have`} no second factor. Until a user sets one up at the next sign-in, the first factor alone is enough to do so.`,
+      `Multi-factor authentication is required, but ${count === 1 ? '1 active user has' : `${count} active users have`} no second factor. Users set up a second factor at their next sign-in. Until then, anyone who has the first factor of such a user can sign in and set up the second factor.`,
     fix: () => 'Ask these users to sign in and set up a second factor, or suspend users who do not need access.',
     example: 12,
   }),
@@ -160,8 +164,9 @@ export const issuerFindings = {
         : [],
     path: () => MFA,
     message: () =>
-      'Multi-factor authentication is required, but no authentication method for a second factor is enabled. Users have to set up an authenticator app and backup codes.',
-    fix: () => 'Add an authentication method of kind totp or passkey to choose the second factor.',
+      'Multi-factor authentication is required, but no authentication method for a second factor is enabled. Until one is enabled, Gatehouse asks users to set up an authenticator app and backup codes.',
+    fix: () =>
+      'Add an authentication method of kind totp or passkey, so that you decide which second factors users can set up.',
     example: null,
   }),
 
@@ -176,7 +181,7 @@ export const issuerFindings = {
     example: {
       path: 'settings.security.mfa_require',
       reason: 'is not a known setting',
-      fix: 'Correct its name, or set it to null to remove it.',
+      fix: 'Correct the name of the setting, or set the setting to null to remove it.',
     },
   }),
 
@@ -193,14 +198,14 @@ export const issuerFindings = {
     message: ({ name, uri }) =>
       `The client ${quoted(name)} has the loopback redirect URI ${truncateText(uri, 200)}. Any program on a user’s computer can receive its authorization codes.`,
     fix: () =>
-      'Remove it from settings.openid.redirect_uris and use a separate client for development. To reject such URIs, set settings.security.redirect_uri_rules.allow_loopback of the issuer to false.',
+      'Remove the loopback URI from settings.openid.redirect_uris and use a separate client for development. To reject such URIs, set settings.security.redirect_uri_rules.allow_loopback of the issuer to false.',
     example: { ...sampleClient, uri: 'http://localhost:5173/callback' },
   }),
 
   REDIRECT_URI_REFUSED: issuerFinding({
     severity: 'WARNING',
     reads: ['clients'],
-    when: 'a client has a redirect URI that violates `redirect_uri_rules`; it keeps working until the client is changed',
+    when: 'a client has a redirect URI that violates `redirect_uri_rules`; the URI works until the client is changed',
     find: ({ settings, clients }) =>
       clients.relevantClients.flatMap(({ id, name, redirectUris, postLogoutRedirectUris }) => {
         const lists = { redirect_uris: redirectUris, post_logout_redirect_uris: postLogoutRedirectUris }
@@ -211,7 +216,7 @@ export const issuerFindings = {
       }),
     path: clientPath,
     message: ({ name, problem }) =>
-      `A redirect URI of the client ${quoted(name)} violates the redirect URI rules of the issuer, but still works because it was registered earlier: ${problem}`,
+      `The client ${quoted(name)} has a URI that the redirect URI rules of the issuer no longer allow. The URI works until the client is changed. Details: ${problem}`,
     fix: () => 'Remove the redirect URI from the client, or change settings.security.redirect_uri_rules of the issuer.',
     example: {
       ...sampleClient,
@@ -233,7 +238,7 @@ export const issuerFindings = {
     path: clientPath,
     message: ({ name, since }) =>
       `The secret of the client ${quoted(name)} has been in use since ${since}, which is more than a year.`,
-    fix: () => 'Rotate the secret. The old one stays valid for 15 minutes.',
+    fix: () => 'Rotate the secret. The old secret stays valid for 15 minutes.',
     example: { ...sampleClient, since: '2025-03-01' },
   }),
 
@@ -254,7 +259,7 @@ export const issuerFindings = {
     message: ({ algorithms, since }) =>
       `The current signing keys (${algorithms}) have been signing since ${since}, and no next key has been published: the periodic job rotate-keys does not run.`,
     fix: () =>
-      'As the operator of the deployment, check gatehouse jobs list, make sure that a process runs jobs, and run gatehouse jobs run rotate-keys.',
+      'As the operator of the deployment, check the output of `gatehouse jobs list`, make sure that a process runs jobs, and run `gatehouse jobs run rotate-keys`.',
     example: { algorithms: 'ES256, EdDSA, RS256', since: '2026-09-30' },
   }),
 } as const satisfies Record<string, FindingRule<IssuerFacts>>

@@ -148,7 +148,7 @@ export async function updateAuthMethod(
     resourceName: 'authentication method',
     table: 'auth_methods',
     ifMatch,
-    read: (now) => findAuthMethod(now, path),
+    read: (tx) => findAuthMethod(tx, path),
     computeChanges: async (row, tx) => {
       const kind = row.method as AuthMethodKind
       if (values.firstFactorOnly !== undefined) checkKindFields(kind, values.firstFactorOnly, true)
@@ -170,8 +170,8 @@ export async function updateAuthMethod(
         ...(merged as { settings: Prisma.InputJsonObject; secrets: Prisma.InputJsonObject } | undefined),
       }
     },
-    write: async (now, version, data) =>
-      (await now.db.authMethod.updateManyAndReturn({ where: { id: path.methodId, updatedAt: version }, data }))[0],
+    write: async (tx, version, data) =>
+      (await tx.db.authMethod.updateManyAndReturn({ where: { id: path.methodId, updatedAt: version }, data }))[0],
     afterWrite: async (tx, before, row) => {
       await requireConsoleSignInMethod(tx, row.issuerId)
       await recordAuthMethodEvent(tx, 'issuer.auth_method.updated', row, before)
@@ -189,15 +189,15 @@ export async function deleteAuthMethod(context: Context, path: AuthMethodPath, i
     resourceName: 'authentication method',
     table: 'auth_methods',
     ifMatch,
-    read: (now) => findAuthMethod(now, path),
+    read: (tx) => findAuthMethod(tx, path),
     computeChanges: async (row, tx) => {
       if (isEnabledSecondFactor(row)) await requireAuthorityOfIssuer(tx, path.issuerId)
       return {}
     },
-    write: async (now, version) => {
+    write: async (tx, version) => {
       const where = { id: path.methodId, updatedAt: version }
-      const row = await now.db.authMethod.findFirst({ where })
-      return (await now.db.authMethod.deleteMany({ where })).count === 1 ? row : null
+      const row = await tx.db.authMethod.findFirst({ where })
+      return (await tx.db.authMethod.deleteMany({ where })).count === 1 ? row : null
     },
     afterWrite: async (tx, _, row) => {
       await requireConsoleSignInMethod(tx, row.issuerId)

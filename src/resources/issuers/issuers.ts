@@ -153,9 +153,9 @@ export async function deleteIssuer(context: Context, path: InIssuer, ifMatch?: s
     path,
     ifMatch,
     'issuer.deleted',
-    async ({ id }, now) => {
-      await requireNotConsoleResource(now, 'issuer_id', id, 'be deleted')
-      return { status: 'deleted', deletedAt: now.now() }
+    async ({ id }, tx) => {
+      await requireNotConsoleResource(tx, 'issuer_id', id, 'be deleted')
+      return { status: 'deleted', deletedAt: tx.now() }
     },
     async (tx) => {
       await deleteClientsOf(tx, path)
@@ -180,10 +180,10 @@ function updateIssuerRow(
     resourceName: 'issuer',
     table: 'issuers',
     ifMatch,
-    read: (now) => now.db.issuer.findFirst({ where: { id: issuerId, accountId, status: { not: 'deleted' } } }),
+    read: (tx) => tx.db.issuer.findFirst({ where: { id: issuerId, accountId, status: { not: 'deleted' } } }),
     computeChanges: change,
-    write: async (now, version, data) =>
-      (await now.db.issuer.updateManyAndReturn({ where: { id: issuerId, updatedAt: version }, data }))[0],
+    write: async (tx, version, data) =>
+      (await tx.db.issuer.updateManyAndReturn({ where: { id: issuerId, updatedAt: version }, data }))[0],
     afterWrite: async (tx, before, row) => {
       await cascade?.(tx)
       await recordEvent(tx, type, { ...issuerEventSubject(row), changes: changesBetween('issuer', before, row) })

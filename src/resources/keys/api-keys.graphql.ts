@@ -55,9 +55,12 @@ export class ApiKey {
   id!: string
   @Field(() => String)
   accountId!: string
-  @Field(() => ID, { nullable: true, description: "The issuer of an organization's key." })
+  @Field(() => ID, {
+    nullable: true,
+    description: 'The issuer of the organization that owns the key; null for a key of an account.',
+  })
   issuerId!: string | null
-  @Field(() => ID, { nullable: true, description: "The organization of an organization's key." })
+  @Field(() => ID, { nullable: true, description: 'The organization that owns the key; null for a key of an account.' })
   orgId!: string | null
   @Field(() => String)
   name!: string
@@ -111,7 +114,8 @@ export class CreateApiKeyInput {
   @Field(() => [String], { nullable: true })
   tags?: string[] | null
   @Field(() => JSONObject, {
-    description: 'The keys scopes, issuer_ids, org_ids and ip_allowlist, all optional. {} restricts nothing.',
+    description:
+      'An object with the optional members scopes, issuer_ids, org_ids and ip_allowlist. {} restricts nothing.',
   })
   restrictions!: object
   @Field(() => Timestamp, { nullable: true })
@@ -133,7 +137,7 @@ export class UpdateApiKeyInput {
   description?: string | null
   @Field(() => [String], { nullable: true })
   tags?: string[] | null
-  @Field(() => [String], { nullable: true, description: 'Sets restrictions.scopes. Null removes that restriction.' })
+  @Field(() => [String], { nullable: true, description: 'Sets restrictions.scopes. Null removes this restriction.' })
   scopes?: string[] | null
   @Field(() => JSONObject, { nullable: true })
   restrictions?: object | null
@@ -252,7 +256,7 @@ export class ApiKeyResolver {
     return unblockApiKey(context, path)
   }
 
-  @Mutation(() => ApiKey, { description: 'Revokes the key permanently. Repeating it changes nothing.' })
+  @Mutation(() => ApiKey, { description: 'Revokes the key permanently. A repeated request changes nothing.' })
   @Scope('api_keys', 'delete')
   revokeApiKey(
     @Ctx() context: Context,

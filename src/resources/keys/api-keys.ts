@@ -1,7 +1,8 @@
 /**
- * API keys of accounts and of organizations (docs/contract.md#api-keys). A path with an organization selects its keys.
- * Only SHA-256 hashes of secrets are stored. A caller can change only keys whose authority its own covers, so that a
- * rotation cannot return a key with more authority. transitions.ts changes their status.
+ * API keys of accounts and of organizations (docs/contract.md#api-keys). A path with an organization selects the keys
+ * of the organization; any other path selects the keys of the account. Only SHA-256 hashes of secrets are stored. A
+ * caller can change a key only if the caller has all authority of the key; otherwise the caller could rotate the secret
+ * of a key with more authority and use the key. transitions.ts rotates secrets and changes the status of keys.
  */
 import { z } from 'zod'
 import { ApiError, badRequest, insufficientScope, notFound } from '../../kernel/errors.js'
@@ -36,7 +37,9 @@ export interface KeyPath extends KeyOwner {
   keyId: string
 }
 
-/** Keys of an account have neither an issuer nor an organization. */
+/**
+ * Returns the columns that identify the owner of a key. Keys of an account have neither an issuer nor an organization.
+ */
 const ownerColumnsOf = (path: KeyOwner) =>
   organizationPathOf(path) ?? { accountId: path.accountId, issuerId: null, orgId: null }
 
@@ -63,7 +66,7 @@ const updateRules = z.strictObject({
   metadata: fieldSchemas.metadata.optional(),
 })
 
-/** @throws not_found for an organization that does not exist */
+/** Returns whether the owner is a suspended organization. @throws not_found for an organization that does not exist */
 export async function isOwnerSuspended(context: Context, path: KeyOwner): Promise<boolean> {
   const owner = organizationPathOf(path)
   return owner !== undefined && (await requireOrganization(context, owner)).status === 'suspended'
@@ -72,13 +75,13 @@ export async function isOwnerSuspended(context: Context, path: KeyOwner): Promis
 export const restrictionsOf = (key: ApiKey): Restrictions => key.restrictions as Restrictions
 
 /**
- * The effective scopes. A key without scopes in its restrictions has all scopes
+ * Returns the scopes of a key. A key without scopes in its restrictions has all scopes
  * (docs/contract.md#scopes-and-authorization).
  */
 export const scopesOf = (key: ApiKey): readonly string[] => restrictionsOf(key).scopes ?? [ALL_SCOPES]
 
-/** A key with the state of its owner, if it was read. */
 export interface ApiKeyWithOwnerState extends ApiKey {
+  /** Whether the organization that owns the key is suspended; undefined if the organization was not read. */
   suspended?: boolean
 }
 
@@ -111,8 +114,8 @@ export async function listApiKeys(
 }
 
 /**
- * Filters keys after the cursor. Unlike in other lists, the id does not contain the creation time for certain: the
- * operator can choose the id of the first key (BOOTSTRAP_API_KEY).
+ * Returns the Prisma filter for keys after the cursor. Unlike other ids, the id of an API key does not always contain
+ * the time of creation, because the operator can choose the id of the first key (BOOTSTRAP_API_KEY).
  */
 async function whereAfterKeyCursor(
   context: Context,
@@ -144,14 +147,14 @@ export async function getApiKey(context: Context, path: KeyPath): Promise<ApiKey
 
 export interface ApiKeyWithSecret {
   key: ApiKey
-  /** Shown once. */
+  /** The secret in plain text, which is not stored. */
   secret: string
 }
 
 /**
- * Creates a key. The result has the secret, which is not stored.
- * @throws invalid_request, insufficient_scope or forbidden if the key would have more authority than the caller,
- *   too_many_requests at `limits.maxApiKeysPerOwner`
+ * Creates a key.
+ * @throws invalid_request, not_found, insufficient_scope or forbidden if the key would have more authority than the
+ *   caller, too_many_requests at `limits.maxApiKeysPerOwner`
  */
 export async function createApiKey(context: Context, path: KeyOwner, input: unknown): Promise<ApiKeyWithSecret> {
   const values = organizationPathOf(path)
@@ -165,13 +168,16 @@ export async function createApiKey(context: Context, path: KeyOwner, input: unkn
   return transaction(context, (tx) => insertApiKey(tx, path, values))
 }
 
-/** Creates a key and its event without checking the caller's authority, for the first start and `createAccount`. */
+/**
+ * Creates a key and its event without checking the authority of the caller. The first start and `createAccount` call it
+ * too.
+ */
 export async function insertApiKey(
   context: Context,
   path: KeyOwner,
   values: z.infer<typeof createRules> & { id?: string },
 ): Promise<ApiKeyWithSecret> {
-  // Locks the owner, so that the limit holds under parallel requests.
+  // The row of the owner is locked, so that concurrent requests cannot exceed the limit.
   const owner = organizationPathOf(path)
   if (owner) await lockOrganization(context, owner)
   else {
@@ -215,7 +221,7 @@ export async function insertApiKey(
 }
 
 /**
- * Updates a key. `scopes` sets `restrictions.scopes`; null removes that restriction.
+ * Updates a key. `metadata` is replaced. `scopes` sets `restrictions.scopes`; null removes the restriction of scopes.
  * @throws invalid_request, insufficient_scope, forbidden, not_found, precondition_failed
  */
 export async function updateApiKey(context: Context, path: KeyPath, input: unknown, ifMatch?: string | null) {
@@ -239,7 +245,10 @@ export async function updateApiKey(context: Context, path: KeyPath, input: unkno
   })
 }
 
-/** @throws not_found, precondition_failed, insufficient_scope, forbidden, and the errors of `computeChanges` */
+/**
+ * Updates a key with optimistic locking and records the event.
+ * @throws not_found, precondition_failed, insufficient_scope, forbidden, and the errors of `computeChanges`
+ */
 export function updateKeyWithLock(
   context: Context,
   path: KeyPath,
@@ -253,14 +262,14 @@ export function updateKeyWithLock(
     resourceName: 'API key',
     table: 'api_keys',
     ifMatch,
-    read: (now) => findApiKey(now, path),
+    read: (tx) => findApiKey(tx, path),
     computeChanges: (key) => {
       // Blocking only removes authority, so any caller with the scope can block a key in an emergency.
       if (type !== 'api_key.blocked') requireCoveredKey(context, key)
       return computeChanges(key)
     },
-    write: async (now, version, data) =>
-      (await now.db.apiKey.updateManyAndReturn({ where: { id: path.keyId, updatedAt: version }, data }))[0],
+    write: async (tx, version, data) =>
+      (await tx.db.apiKey.updateManyAndReturn({ where: { id: path.keyId, updatedAt: version }, data }))[0],
     afterWrite: (tx, before, key) =>
       recordEvent(tx, type, { ...apiKeyEventSubject(key), changes: changesBetween('api_key', before, key) }),
   })

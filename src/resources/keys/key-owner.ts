@@ -6,5 +6,6 @@ export interface KeyOwner extends InAccount {
   orgId?: string
 }
 
+/** Returns the path of the organization that owns the keys; undefined if an account owns them. */
 export const organizationPathOf = ({ accountId, issuerId, orgId }: KeyOwner) =>
   orgId !== undefined && issuerId !== undefined ? { accountId, issuerId, orgId } : undefined

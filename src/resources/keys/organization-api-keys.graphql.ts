@@ -27,7 +27,10 @@ class CreateOrganizationApiKeyInput extends CreateApiKeyInput {
   type!: 'api_key'
 }
 
-/** The operations of API keys for organizations, with their own path and scope (docs/contract.md#api-key-endpoints). */
+/**
+ * Operations for API keys of organizations, which have paths and scopes of their own
+ * (docs/contract.md#api-key-endpoints).
+ */
 @Resolver()
 export class OrganizationApiKeyResolver {
   @Query(() => ApiKeyPage)
@@ -119,7 +122,7 @@ export class OrganizationApiKeyResolver {
     return unblockApiKey(context, path)
   }
 
-  @Mutation(() => ApiKey, { description: 'Revokes the key permanently. Repeating it changes nothing.' })
+  @Mutation(() => ApiKey, { description: 'Revokes the key permanently. A repeated request changes nothing.' })
   @Scope('issuers.organizations.api_keys', 'delete')
   revokeOrganizationApiKey(
     @Ctx() context: Context,

@@ -8,8 +8,9 @@ import { currentSigningKey } from '../issuer-keys.js'
 import { issuerUrl } from '../issuer-url.js'
 
 /**
- * Signs an access token (RFC 9068) with the issuer's current key. No client requested it, so `client_id` is the token's
- * own id: no client can introspect it, and disabling a client does not end it.
+ * Signs the JWT of a personal token, an access token (RFC 9068), with the current ES256 key of the issuer. `client_id`
+ * is the id of the token itself, because no client requests personal tokens. Therefore no client can introspect the
+ * token, and disabling a client does not end it.
  */
 export async function signPersonalToken(context: Context, token: PersonalToken): Promise<string> {
   const iat = toUnixSeconds(token.createdAt)

@@ -1,5 +1,5 @@
 /**
- * The user of a personal token and the limits of the token's authority
+ * Reads the user of a personal token and limits the authority of the token
  * (docs/contract.md#access-tokens-at-the-core-api).
  */
 import { ApiError, badRequest, invalidField, notFound } from '../../kernel/errors.js'
@@ -18,7 +18,10 @@ export interface TokenOwnerPath extends InIssuer {
 interface TokenOwner {
   status: string
   scopes: string[]
-  /** A user of the console issuer, whose authority comes from accounts and not from `scopes`. */
+  /**
+   * Whether the user belongs to the console issuer. The authority of such a user comes from accounts, not from
+   * `scopes`.
+   */
   console: boolean
 }
 
@@ -30,8 +33,8 @@ const ownerText = `
   FOR UPDATE OF u`
 
 /**
- * Returns the user and locks the row until the transaction ends, so that limits hold
- * (docs/contract.md#limits-under-parallel-requests).
+ * Returns the user and locks the row of the user until the transaction ends, so that concurrent requests cannot exceed
+ * limits (docs/contract.md#limits-under-parallel-requests).
  * @throws not_found, invalid_request if the user is not active
  */
 export async function lockTokenOwner(
@@ -46,9 +49,10 @@ export async function lockTokenOwner(
 }
 
 /**
- * Returns the scopes of a new token: the user's authority, limited by the restrictions. The caller must have all of
- * them. A user of the console issuer can have authority on accounts that the caller cannot access, so only that user or
- * an operator can create the token.
+ * Returns the scopes of a new token: the scopes of the user, limited by the restrictions. The caller must have all
+ * platform scopes among them. A user of the console issuer can have authority on accounts that the caller cannot
+ * access. Therefore only this user and operators can create a token for the user, and their own credential must not be
+ * restricted to issuers.
  * @throws insufficient_scope, forbidden, invalid_request
  */
 export function resolveTokenScopes(
@@ -78,9 +82,9 @@ export function resolveTokenScopes(
 }
 
 /**
- * Requires ids in restrictions to be of the user's own tenant (docs/contract.md#identifiers-in-bodies). The ids of a
- * console user are not checked, because that user can have authority on other accounts; ids outside of them have no
- * effect.
+ * Requires that the restrictions name only the issuer of the user and organizations of this issuer
+ * (docs/contract.md#identifiers-in-bodies). For a user of the console issuer nothing is checked, because this user can
+ * have authority on several accounts. Ids of other accounts have no effect.
  * @throws invalid_request
  */
 export async function checkRestrictions(

@@ -118,16 +118,21 @@ class CreatePersonalTokenInput {
   @Field(() => [String], { nullable: true })
   tags?: string[] | null
   @Field(() => JSONObject, {
-    description: 'The keys scopes, issuer_ids, org_ids and ip_allowlist, all optional. {} restricts nothing.',
+    description:
+      'An object with the optional members scopes, issuer_ids, org_ids and ip_allowlist. {} restricts nothing.',
   })
   restrictions!: object
-  @Field(() => Timestamp, { nullable: true, description: 'At most 21 days from now. The default is 21 days.' })
+  @Field(() => Timestamp, {
+    nullable: true,
+    description:
+      'When the token expires. A time more than 21 days from now is shortened to 21 days, which is also the default.',
+  })
   expiresAt?: number | null
   @Field(() => JSONObject, { nullable: true })
   metadata?: object | null
   @Field(() => String, {
     nullable: true,
-    description: 'The resource server that accepts the token. The default is this Core API.',
+    description: 'The resource server for which the token is meant. The default is the Core API.',
   })
   audience?: string | null
 }
@@ -186,7 +191,7 @@ export class PersonalTokenResolver {
     return true
   }
 
-  @Mutation(() => PersonalToken, { description: 'Revokes the token permanently. Repeating it changes nothing.' })
+  @Mutation(() => PersonalToken, { description: 'Revokes the token permanently. A repeated request changes nothing.' })
   @Scope('issuers.users.tokens', 'delete')
   revokePersonalToken(
     @Ctx() context: Context,
@@ -207,7 +212,10 @@ export class PersonalTokenResolver {
     return tokenStatus(context, token)
   }
 
-  @FieldResolver(() => [String], { nullable: true, description: 'The scopes in restrictions; null means all scopes.' })
+  @FieldResolver(() => [String], {
+    nullable: true,
+    description: 'The scopes in restrictions; null means all scopes of the user.',
+  })
   scopes(@Root() token: PersonalTokenRow): string[] | null {
     return (token.restrictions as Restrictions).scopes ?? null
   }

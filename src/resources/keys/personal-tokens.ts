@@ -1,6 +1,7 @@
 /**
- * Personal tokens (docs/contract.md#personal-tokens): JWTs with which scripts of a user act for the user. Only the row
- * is stored. The token is valid while the row and its user are active.
+ * Personal tokens (docs/contract.md#personal-tokens): JWTs with which scripts of a user act for the user. The database
+ * has a row for each token but does not store the JWT. Until it expires, a token is valid while its row and its user
+ * are active.
  */
 import { z } from 'zod'
 import { ApiError, insufficientScope, notFound } from '../../kernel/errors.js'
@@ -34,7 +35,7 @@ export interface TokenPath extends InAccount {
   tokenId: string
 }
 
-/** A token with the status of its user, which affects its own status. */
+/** A personal token with the status of its user, from which `tokenStatus` computes the status of the token. */
 export type TokenWithUser = PersonalToken & { user: Pick<User, 'status'> }
 
 const createRules = z.strictObject({
@@ -58,7 +59,7 @@ const actionRules = z.strictObject({
 
 const withUser = { user: { select: { status: true } } } as const
 
-/** The status of a token that is neither revoked nor expired. */
+/** Returns the status of a token that is neither revoked nor expired. */
 const statusFromUser = ({ status }: Pick<User, 'status'>): PersonalTokenStatus =>
   status === 'active' || status === 'blocked' ? status : 'suspended'
 
@@ -68,7 +69,7 @@ export function tokenStatus(context: Context, token: TokenWithUser): PersonalTok
   return token.expiresAt <= context.now() ? 'expired' : statusFromUser(token.user)
 }
 
-/** Excludes tokens that were revoked or expired before `revokedKeyRetention`. */
+/** Returns the Prisma filter that excludes tokens which were revoked or expired more than `revokedKeyRetention` ago. */
 export function whereTokenReadable(context: Context): Prisma.PersonalTokenWhereInput {
   const from = context.now() - limits.revokedKeyRetention
   return { expiresAt: { gt: from }, OR: [{ status: 'active' }, { statusAt: { gt: from } }] }
@@ -105,7 +106,7 @@ const whereUserNotDeleted = {
   ...whereIssuerNotDeleted,
 } satisfies Prisma.UserWhereInput
 
-/** Prisma filter equivalent of `tokenStatus`. */
+/** Returns the Prisma filter for tokens with a status, as `tokenStatus` computes it. */
 function whereTokenStatus(
   context: Context,
   status: PersonalTokenStatus | null | undefined,
@@ -135,13 +136,13 @@ export async function getPersonalToken(context: Context, path: TokenPath): Promi
 
 export interface PersonalTokenWithJwt {
   token: TokenWithUser
-  /** Shown once. */
+  /** The token in plain text, which is not stored. */
   jwt: string
 }
 
 /**
- * Creates a token. The result has the JWT, which is not stored. The lifetime is limited to 21 days, which is also the
- * default, and to the expiry of the caller's own key or token.
+ * Creates a token. A lifetime of more than 21 days is shortened to 21 days. The default is 21 days, or the expiry of
+ * the caller's own key or token if that is earlier.
  * @throws invalid_request, insufficient_scope or forbidden if the token would have more authority than the caller,
  *   not_found, too_many_requests if the user has `limits.maxPersonalTokensPerUser` active tokens
  */
@@ -194,7 +195,7 @@ export async function createPersonalToken(
   })
 }
 
-/** Revokes a token permanently. Repeating it changes nothing and returns the token. */
+/** Revokes a token permanently. If the token is already revoked, returns it unchanged. */
 export async function revokePersonalToken(context: Context, path: TokenPath, input: unknown): Promise<TokenWithUser> {
   const { by, reason } = checkInput(actionRules, input ?? {})
   const token = await getPersonalToken(context, path)
@@ -202,14 +203,14 @@ export async function revokePersonalToken(context: Context, path: TokenPath, inp
   try {
     return await revoke(context, path, undefined, by, reason)
   } catch (error) {
-    // Another request has revoked it in parallel.
+    // Another request may have revoked the token in parallel.
     const now = error instanceof ApiError && error.code === 'not_found' ? await findPersonalToken(context, path) : null
     if (now?.status === 'revoked') return now
     throw error
   }
 }
 
-/** Revokes a token permanently. @throws not_found, also if it is revoked already; precondition_failed */
+/** Revokes a token permanently. @throws not_found, also if the token is already revoked; precondition_failed */
 export async function deletePersonalToken(context: Context, path: TokenPath, ifMatch?: string | null): Promise<void> {
   await revoke(context, path, ifMatch, undefined, undefined)
 }
@@ -225,7 +226,7 @@ function revoke(
     resourceName: 'personal token',
     table: 'personal_tokens',
     ifMatch,
-    read: (now) => findPersonalToken(now, path),
+    read: (tx) => findPersonalToken(tx, path),
     computeChanges: (token) => {
       if (token.status === 'revoked') throw notFound('personal token')
       requireCoveredToken(context, token)
@@ -236,16 +237,16 @@ function revoke(
         statusReason: reason ?? null,
       }
     },
-    write: async (now, version, data) => {
+    write: async (tx, version, data) => {
       const where = { id: path.tokenId, updatedAt: version }
-      const { count } = await now.db.personalToken.updateMany({ where, data })
-      return count === 1 ? findPersonalToken(now, path) : null
+      const { count } = await tx.db.personalToken.updateMany({ where, data })
+      return count === 1 ? findPersonalToken(tx, path) : null
     },
     afterWrite: (tx, _, token) => recordEvent(tx, 'personal_token.revoked', tokenEventSubject(token)),
   })
 }
 
-/** Refuses tokens with authority that the caller lacks, except the caller's own tokens. */
+/** Refuses a token with platform scopes that the caller lacks, unless it is a token of the calling user. */
 function requireCoveredToken({ actor }: Context, token: PersonalToken): void {
   if (actor.userId === token.userId) return
   const missing = token.scopes.find((scope) => isPlatformScope(scope) && !coversScope(actor.scopes, scope))
@@ -263,7 +264,7 @@ export async function revokeTokensOfUser(context: Context, { id: userId }: { id:
 }
 
 /**
- * Revokes all tokens of an issuer whose signing keys were removed, because they can no longer be verified.
+ * Revokes all tokens of an issuer whose signing keys were removed, because these tokens can no longer be verified.
  * @returns the number of revoked tokens
  */
 export async function revokeTokensOfIssuer(context: Context, issuerId: string): Promise<number> {

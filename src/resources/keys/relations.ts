@@ -1,4 +1,4 @@
-/** Batch queries of keys and tokens for DataLoader. */
+/** Batch queries of API keys and personal tokens for DataLoaders. */
 import { limits } from '../../kernel/limits.js'
 import { type Page, toPage } from '../../kernel/pagination.js'
 import type { Context } from '../../platform/context.js'
@@ -19,7 +19,7 @@ const newestKeyIdsText = `
     SELECT k.id FROM api_keys k WHERE k.org_id = o.id AND (k.status <> 'revoked' OR k.status_at > $3::bigint)
     ORDER BY k.created_at DESC, k.id DESC LIMIT $2::int) AS newest`
 
-/** Returns the newest keys of several organizations: first the ids from the index, then the rows. */
+/** Returns the newest keys of several organizations. Reads the ids from the index first, and then the rows. */
 export async function apiKeysOfOrganizations(
   context: Context,
   orgIds: readonly string[],
@@ -42,7 +42,7 @@ export async function apiKeysOfOrganizations(
   )
 }
 
-/** Returns the newest keys of several accounts, without those of organizations. */
+/** Returns the newest keys of several accounts, without the keys of organizations. */
 export async function apiKeysOfAccounts(
   context: Context,
   accountIds: readonly string[],

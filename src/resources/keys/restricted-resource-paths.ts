@@ -13,8 +13,8 @@ type RestrictionField = 'issuer_ids' | 'org_ids'
 /**
  * Checks that a key of an organization names only that organization and its issuer, and that a key of an account names
  * only resources of the account that are not deleted. Keys of the system account can name resources of every account.
- * @param before the current restrictions, whose ids may stay
- * @throws invalid_request with one detail for each id
+ * @param before the current restrictions; the ids in them may stay, even if their resources are deleted
+ * @throws invalid_request with one detail for each invalid id
  */
 export async function checkResourcePaths(
   context: Context,

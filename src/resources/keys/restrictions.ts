@@ -40,7 +40,10 @@ function isAddressOrRange(text: string): boolean {
   return bits === undefined || (/^(0|[1-9]\d{0,2})$/.test(bits) && Number(bits) <= (kind === 4 ? 32 : 128))
 }
 
-/** Whether a request from this address may use the key. An unknown address is refused if the key has an allowlist. */
+/**
+ * Returns whether a request from this address may use a key or token. If there is an allowlist, requests from an
+ * unknown address are refused.
+ */
 export function isAddressAllowed({ ip_allowlist }: Restrictions, ip: string | null): boolean {
   if (ip_allowlist === undefined) return true
   if (ip === null || !ipaddr.isValid(ip)) return false
@@ -51,7 +54,7 @@ export function isAddressAllowed({ ip_allowlist }: Restrictions, ip: string | nu
   })
 }
 
-/** A single address is a range with all bits fixed. */
+/** Parses a CIDR range or an IP address. A single address is a range of one address. */
 function parseRange(entry: string): { start: ipaddr.IPv4 | ipaddr.IPv6; bits: number } {
   if (ipaddr.isValidCIDR(entry)) {
     const [start, bits] = ipaddr.parseCIDR(entry)
@@ -61,7 +64,7 @@ function parseRange(entry: string): { start: ipaddr.IPv4 | ipaddr.IPv6; bits: nu
   return { start, bits: start.kind() === 'ipv4' ? 32 : 128 }
 }
 
-/** Whether one of the allowed ranges contains the whole range. */
+/** Returns whether one of the allowed ranges contains all addresses of an entry. */
 function isRangeWithin(entry: string, allowedRanges: readonly string[]): boolean {
   const { start, bits } = parseRange(entry)
   return allowedRanges.map(parseRange).some((range) => {
@@ -74,14 +77,15 @@ export interface CredentialReach {
   restrictions: Restrictions
   /** Unix milliseconds; null for no expiry. */
   expiresAt: number | bigint | null
-  /** The issuer and organization of the credential's principal, if it has them. */
+  /** The issuer outside of which the credential has no authority, whatever its restrictions; null if there is none. */
   issuerId: string | null
+  /** The organization that owns the credential; null if there is none. */
   orgId: string | null
 }
 
 /**
- * Refuses a credential with fewer restrictions than the caller (docs/contract.md#restrictions-of-keys-and-tokens):
- * addresses, issuers, organizations and expiry. `requireGrantableScopes` checks the scopes.
+ * Refuses a credential that is less restricted than the caller by issuers, organizations, IP addresses or expiry
+ * (docs/contract.md#restrictions-of-keys-and-tokens). `requireGrantableScopes` checks the scopes.
  * @throws forbidden naming the restriction that the caller has and the credential lacks
  */
 export function requireNoWiderReach({ actor }: { actor: Actor }, { restrictions, ...reach }: CredentialReach): void {
@@ -97,7 +101,7 @@ export function requireNoWiderReach({ actor }: { actor: Actor }, { restrictions,
   }
   const missing = Object.keys(satisfied).find((name) => !satisfied[name])
   if (missing) {
-    const description = `Your credential is restricted by ${missing}. This one must have the same restriction or a narrower one.`
+    const description = `Your credential is restricted by ${missing}. The key or token that you create or change must have the same restriction or a narrower one.`
     throw new ApiError('forbidden', description)
   }
 }

@@ -1,15 +1,17 @@
 /**
- * Secrets of API keys and clients, stored as SHA-256. After a rotation the old secret is valid for another 15 minutes.
+ * Secrets of API keys and clients, stored as SHA-256. After a rotation, the old secret is valid for another 15 minutes.
  */
 import { invalidField } from '../../kernel/errors.js'
 import { limits } from '../../kernel/limits.js'
 import { isSameHash, randomSecret, sha256 } from '../../platform/crypto/secrets.js'
 
-/** A valid secret. Times in Unix milliseconds. The current one has no `expires_at`. */
+/** A stored secret of an API key or client. */
 export interface StoredSecret {
+  /** SHA-256 of the secret. */
   hash: string
+  /** Unix milliseconds; null for the current secret. */
   expires_at: number | null
-  /** Missing in secrets of API keys that were created before this field existed. */
+  /** Unix milliseconds. Missing in secrets of API keys that an older version of Gatehouse created. */
   created_at?: number
 }
 
@@ -30,7 +32,10 @@ export const initialSecrets = (secret: string, now: number): StoredSecret[] => [
   { hash: sha256(secret), expires_at: null, created_at: now },
 ]
 
-/** Returns the stored secrets after a rotation: the new one, and those still valid, each until its overlap ends. */
+/**
+ * Returns the stored secrets after a rotation: the new secret, and the old ones that are still valid. The secret that
+ * was current expires after `secretRotationOverlap`.
+ */
 export function rotateSecrets(secrets: StoredSecret[], secret: string, now: number): StoredSecret[] {
   const old = secrets
     .filter((entry) => entry.expires_at === null || entry.expires_at > now)
@@ -38,7 +43,7 @@ export function rotateSecrets(secrets: StoredSecret[], secret: string, now: numb
   return [...initialSecrets(secret, now), ...old]
 }
 
-/** Whether this is one of the valid secrets. Compares in constant time. */
+/** Returns whether the secret is one of the stored secrets and has not expired. Compares in constant time. */
 export function matchesSecret(secrets: readonly StoredSecret[], secret: string, now: number): boolean {
   const hash = sha256(secret)
   let found = false

@@ -7,7 +7,7 @@ export const apiKeyStatuses = ['active', 'blocked', 'revoked', 'expired', 'suspe
 export type ApiKeyStatus = (typeof apiKeyStatuses)[number]
 
 /**
- * Returns the current status. `expired` follows from the time, `suspended` from the owner.
+ * Returns the current status of a key. `expired` is computed from `expires_at`, and `suspended` from the owner.
  * @param suspended whether the organization that owns the key is suspended
  */
 export function currentKeyStatus(context: Context, key: ApiKey, suspended: boolean): ApiKeyStatus {
@@ -16,12 +16,12 @@ export function currentKeyStatus(context: Context, key: ApiKey, suspended: boole
   return suspended ? 'suspended' : 'active'
 }
 
-/** Excludes keys that were revoked before `revokedKeyRetention`. */
+/** Returns the Prisma filter that excludes keys which were revoked more than `revokedKeyRetention` ago. */
 export const whereKeyReadable = (context: Context): Prisma.ApiKeyWhereInput => ({
   OR: [{ status: { not: 'revoked' } }, { statusAt: { gt: context.now() - limits.revokedKeyRetention } }],
 })
 
-/** Prisma filter equivalent of `currentKeyStatus`, for keys of one owner. */
+/** Returns the Prisma filter for keys of one owner with a status, as `currentKeyStatus` computes it. */
 export function whereKeyStatus(
   context: Context,
   status: string | null | undefined,

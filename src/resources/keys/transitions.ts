@@ -30,7 +30,7 @@ const actionRules = z.strictObject({
 })
 
 /**
- * Rotates the secret. The old one is valid for another 15 minutes.
+ * Rotates the secret of a key. The old secret is valid for another 15 minutes.
  * @throws invalid_request if the key is not active
  */
 export async function rotateApiKey(context: Context, path: KeyPath, input: unknown): Promise<ApiKeyWithSecret> {
@@ -49,7 +49,7 @@ export async function rotateApiKey(context: Context, path: KeyPath, input: unkno
 export async function blockApiKey(context: Context, path: KeyPath, input: unknown): Promise<ApiKey> {
   const { by, reason } = checkInput(actionRules, input ?? {})
   return updateKeyWithLock(context, path, 'api_key.blocked', undefined, (key) => {
-    // Allowed while the organization is suspended, so that the key stays blocked after the suspension.
+    // A key can be blocked while its organization is suspended, so that it stays blocked after the suspension.
     const status = currentKeyStatus(context, key, false)
     if (status !== 'active') throw badRequest(`Only an active key can be blocked. The status of this key is ${status}.`)
     return { status: 'blocked', ...statusColumns(context, by, reason) }
@@ -65,7 +65,7 @@ export async function unblockApiKey(context: Context, path: KeyPath): Promise<Ap
   })
 }
 
-/** Revokes a key permanently. Repeating it changes nothing and returns the key. */
+/** Revokes a key permanently. If the key is already revoked, returns it unchanged. */
 export async function revokeApiKey(context: Context, path: KeyPath, input: unknown): Promise<ApiKey> {
   const { by, reason } = checkInput(actionRules, input ?? {})
   const key = await getApiKey(context, path)
@@ -73,7 +73,7 @@ export async function revokeApiKey(context: Context, path: KeyPath, input: unkno
   return revoke(context, path, undefined, by, reason)
 }
 
-/** Revokes a key permanently. @throws not_found, also if it is revoked already; precondition_failed */
+/** Revokes a key permanently. @throws not_found, also if the key is already revoked; precondition_failed */
 export async function deleteApiKey(context: Context, path: KeyPath, ifMatch?: string | null): Promise<void> {
   await revoke(context, path, ifMatch, undefined, undefined)
 }

@@ -1,4 +1,7 @@
-/** Texts of all emails by language. To add a language, add a table. */
+/**
+ * Texts of all emails by language. To add a language, add it to `languages` in kernel/language.ts; the compiler then
+ * requires its texts here, in `messageTexts` and `credentialNames`.
+ */
 import type { Language } from '../../kernel/language.js'
 
 export interface MessageText {
@@ -6,7 +9,7 @@ export interface MessageText {
   lead: string
   /** Label of the button, if the message has one. */
   button?: string
-  /** Closing paragraph: what to do if the message is unexpected. */
+  /** Closing paragraph, for example what to do if the email is unexpected. */
   end: string
 }
 
@@ -59,11 +62,11 @@ const en = {
   credentials_removed: {
     subject: 'Earlier credentials of your account at {name} were removed',
     lead: 'You confirmed your email address. These credentials were set up before that, possibly by another person, so they were removed and no longer work: {credentials}.',
-    end: 'If you did not sign in to {name} just now, contact its administrators.',
+    end: 'If you did not sign in to {name} just now, contact the administrators of {name}.',
   },
   backup_codes_replaced: {
     subject: 'Your backup codes for {name} were replaced',
-    lead: 'New backup codes were created for your account at {name}. The previous ones no longer work.',
+    lead: 'New backup codes were created for your account at {name}. The previous backup codes no longer work.',
     end: unexpectedNotice,
   },
   recovery_link_used: {
@@ -91,86 +94,90 @@ const en = {
 
 export type MessageKind = keyof typeof en
 
-const ignoreNoticeDe = 'Wer das nicht angefordert hat, kann diese E-Mail ignorieren. Ohne den Code geschieht nichts.'
+const ignoreNoticeDe =
+  'Wenn Sie diesen Code nicht angefordert haben, können Sie diese E-Mail ignorieren. Ohne den Code geschieht nichts.'
 
-const unexpectedNoticeDe = 'Wer das nicht erwartet hat, sollte sich an die Administratoren von {name} wenden.'
+const unexpectedNoticeDe =
+  'Wenn Sie diese Änderung nicht erwartet haben, wenden Sie sich bitte an die Administratoren von {name}.'
+
+const codeValidityDe = 'Der Code kann nur einmal verwendet werden und ist {minutes} Minuten lang gültig.'
 
 const de: Record<MessageKind, MessageText> = {
   sign_in_code: {
     subject: '{code} ist der Anmeldecode für {name}',
-    lead: 'Bitte diesen Code dort eingeben, wo die Anmeldung bei {name} begonnen wurde. Er gilt einmal und {minutes} Minuten lang.',
+    lead: `Bitte geben Sie diesen Code auf der Seite ein, auf der Sie sich bei {name} anmelden. ${codeValidityDe}`,
     end: ignoreNoticeDe,
   },
   sign_in_link: {
     subject: 'Anmeldung bei {name}',
-    lead: 'Bitte diesen Link in dem Browser öffnen, in dem die Anmeldung bei {name} begonnen wurde. Er gilt einmal und {minutes} Minuten lang.',
+    lead: 'Bitte öffnen Sie diesen Link in dem Browser, in dem Sie die Anmeldung bei {name} begonnen haben. Der Link kann nur einmal verwendet werden und ist {minutes} Minuten lang gültig.',
     button: 'Anmelden',
-    end: 'Wer das nicht angefordert hat, kann diese E-Mail ignorieren. Ohne den Link kann sich niemand anmelden.',
+    end: 'Wenn Sie diesen Link nicht angefordert haben, können Sie diese E-Mail ignorieren. Ohne den Link kann sich niemand anmelden.',
   },
   sign_up_code: {
     subject: '{code} ist der Registrierungscode für {name}',
-    lead: 'Bitte diesen Code eingeben, um die Registrierung bei {name} abzuschließen. Er gilt einmal und {minutes} Minuten lang.',
+    lead: `Bitte geben Sie diesen Code ein, um die Registrierung bei {name} abzuschließen. ${codeValidityDe}`,
     end: ignoreNoticeDe,
   },
   already_registered: {
     subject: 'Es gibt schon ein Konto bei {name}',
-    lead: 'Mit dieser Adresse wurde versucht, ein Konto bei {name} anzulegen. Es gibt schon eines: Bitte anmelden oder, wenn das Passwort vergessen ist, das Passwort zurücksetzen.',
-    end: 'Wer das nicht selbst war, muss nichts tun.',
+    lead: 'Jemand, wahrscheinlich Sie selbst, hat versucht, mit dieser E-Mail-Adresse ein Konto bei {name} anzulegen. Sie haben dort schon ein Konto. Bitte melden Sie sich damit an, oder setzen Sie Ihr Passwort zurück, wenn Sie das Passwort vergessen haben.',
+    end: 'Wenn Sie das nicht waren, müssen Sie nichts tun.',
   },
   verify_code: {
     subject: '{code} ist der Bestätigungscode für {name}',
-    lead: 'Bitte diesen Code eingeben, um die E-Mail-Adresse zu bestätigen. Er gilt einmal und {minutes} Minuten lang.',
+    lead: `Bitte geben Sie diesen Code ein, um Ihre E-Mail-Adresse zu bestätigen. ${codeValidityDe}`,
     end: ignoreNoticeDe,
   },
   reset_code: {
     subject: '{code} ist der Code zum Zurücksetzen des Passworts für {name}',
-    lead: 'Bitte diesen Code eingeben, um das Passwort für {name} zurückzusetzen. Er gilt einmal und {minutes} Minuten lang.',
+    lead: `Bitte geben Sie diesen Code ein, um Ihr Passwort für {name} zurückzusetzen. ${codeValidityDe}`,
     end: ignoreNoticeDe,
   },
   password_changed: {
     subject: 'Das Passwort für {name} wurde geändert',
-    lead: 'Das Passwort des Kontos bei {name} wurde geändert; andere Sitzungen mit diesem Passwort wurden beendet.',
-    end: 'Wer das nicht selbst war, sollte sofort das Passwort zurücksetzen und sich an die Administratoren von {name} wenden.',
+    lead: 'Das Passwort Ihres Kontos bei {name} wurde geändert. Andere Sitzungen mit dem bisherigen Passwort wurden beendet.',
+    end: 'Wenn Sie das nicht waren, setzen Sie bitte sofort Ihr Passwort zurück, und wenden Sie sich an die Administratoren von {name}.',
   },
   credential_removed: {
     subject: 'Aus dem Konto bei {name} wurde eine Anmeldemöglichkeit entfernt',
-    lead: 'Diese Anmeldemöglichkeit wurde aus dem Konto bei {name} entfernt und gilt nicht mehr: {credentials}.',
+    lead: 'Diese Anmeldemöglichkeit wurde aus Ihrem Konto bei {name} entfernt und funktioniert nicht mehr: {credentials}.',
     end: unexpectedNoticeDe,
   },
   credentials_removed: {
     subject: 'Aus dem Konto bei {name} wurden frühere Anmeldemöglichkeiten entfernt',
-    lead: 'Die Adresse des Kontos ist jetzt bestätigt. Vorher waren diese Anmeldemöglichkeiten eingerichtet worden, möglicherweise von einer anderen Person. Sie wurden entfernt und gelten nicht mehr: {credentials}.',
-    end: 'Wer sich nicht gerade bei {name} angemeldet hat, sollte sich an die Administratoren wenden.',
+    lead: 'Sie haben Ihre E-Mail-Adresse bestätigt. Vorher waren Anmeldemöglichkeiten eingerichtet worden, möglicherweise von einer anderen Person. Deshalb wurden diese Anmeldemöglichkeiten entfernt und funktionieren nicht mehr: {credentials}.',
+    end: 'Wenn Sie sich nicht gerade bei {name} angemeldet haben, wenden Sie sich bitte an die Administratoren.',
   },
   backup_codes_replaced: {
     subject: 'Die Ersatzcodes für {name} wurden ersetzt',
-    lead: 'Für das Konto bei {name} wurden neue Ersatzcodes erstellt. Die bisherigen gelten nicht mehr.',
+    lead: 'Für Ihr Konto bei {name} wurden neue Ersatzcodes erstellt. Die bisherigen Ersatzcodes funktionieren nicht mehr.',
     end: unexpectedNoticeDe,
   },
   recovery_link_used: {
     subject: 'Das Konto bei {name} wird wiederhergestellt',
-    lead: 'Ein Link zur Wiederherstellung des Kontos bei {name} wurde verwendet. Er wurde auf dem Server erstellt; mit ihm lassen sich ein neues Passwort wählen und neue zweite Faktoren einrichten.',
-    end: 'Wer das nicht selbst war, sollte sich sofort an die Administratoren von {name} wenden.',
+    lead: 'Ein Link zur Wiederherstellung Ihres Kontos bei {name} wurde verwendet. Der Link wurde auf dem Server erstellt. Wer ihn öffnet, kann ein neues Passwort wählen und neue zweite Faktoren einrichten.',
+    end: 'Wenn Sie das nicht waren, wenden Sie sich bitte sofort an die Administratoren von {name}.',
   },
   invitation: {
     subject: 'Einladung zu {organization}',
-    lead: 'Das ist eine Einladung zu {organization} bei {name}. {message}',
+    lead: 'Sie sind zu {organization} bei {name} eingeladen. {message}',
     button: 'Einladung ansehen',
-    end: 'Die Einladung gilt einmal und {days} Tage lang. Wer nicht weiß, worum es geht, kann diese E-Mail ignorieren.',
+    end: 'Die Einladung kann nur einmal angenommen werden und ist {days} Tage lang gültig. Wenn Sie nicht wissen, worum es geht, können Sie diese E-Mail ignorieren.',
   },
   approved: {
     subject: 'Das Konto bei {name} ist bereit',
-    lead: 'Das Konto bei {name} wurde freigegeben. Die Anmeldung ist jetzt möglich.',
+    lead: 'Ihr Konto bei {name} wurde freigegeben. Sie können sich jetzt anmelden.',
     end: '{reason}',
   },
   rejected: {
     subject: 'Das Konto bei {name} wurde nicht freigegeben',
-    lead: 'Die Administratoren von {name} haben das Konto nicht freigegeben. Begründung: {reason}',
-    end: 'Wenn das ein Irrtum ist, bitte die Administratoren von {name} kontaktieren.',
+    lead: 'Die Administratoren von {name} haben Ihr Konto nicht freigegeben. Begründung: {reason}',
+    end: 'Wenn Sie das für einen Irrtum halten, wenden Sie sich bitte an die Administratoren von {name}.',
   },
 }
 
-/** User-facing names of the verifier types. */
+/** Names of the verifier types in emails and on the hosted pages. */
 export const credentialNames = {
   en: {
     password: 'password',

@@ -1,4 +1,4 @@
-/** Emails to users: with the name and theme of the issuer, localized, as plain text and HTML. */
+/** Emails to users, localized, with the name and theme of the issuer, as plain text and HTML. */
 import { html } from '../../kernel/html.js'
 import { type Language, matchLanguage } from '../../kernel/language.js'
 import type { Context } from '../../platform/context.js'
@@ -34,11 +34,11 @@ interface Branding {
 
 const brandingOf = ({ settings }: Sender): Branding => (settings as { branding?: Branding }).branding ?? {}
 
-/** Returns the display name of an issuer. */
+/** Returns the display name of an issuer, or its name if it has no display name. */
 export const displayNameOf = (sender: Sender): string => brandingOf(sender).display_name || sender.name
 
 /**
- * Queues an email. Call it in the transaction of the change that it reports.
+ * Queues an email. Call it in the transaction of the change that the email reports.
  * @param lifetime milliseconds after which the email is dropped if it could not be sent
  */
 export async function sendMessage(
@@ -50,7 +50,9 @@ export async function sendMessage(
   await enqueueMail(context, composeMail(sender, message), lifetime)
 }
 
-/** Renders an email. The default language is that of the issuer, else English. */
+/**
+ * Renders an email in the language of the message; without one, in the language of the issuer, otherwise in English.
+ */
 export function composeMail(sender: Sender, message: Message): Mail {
   const { to, kind, credentials = [], placeholders = {}, code, url, language } = message
   const { language: senderLanguage, theme } = brandingOf(sender)
@@ -62,7 +64,6 @@ export function composeMail(sender: Sender, message: Message): Mail {
     ...(code === undefined ? {} : { code }),
     ...placeholders,
   }
-  // Values come from users: the subject must stay on one line and short.
   const fillPlaceholders = (text: string): string =>
     text.replace(/\{(\w+)\}/g, (_, key: string) => values[key] ?? '').trim()
   const { subject, lead, button, end } = messageTexts[mailLanguage][kind]
@@ -82,6 +83,7 @@ ${url !== undefined && html`<p style="margin:0 0 24px"><a href="${url}" style="d
 </div></body></html>`
   return {
     to,
+    // Users choose some of the values, so line breaks are replaced and the length is limited.
     subject: fillPlaceholders(subject).replace(/\s+/g, ' ').slice(0, 200),
     text: `${paragraphs.join('\n\n')}\n\n${name}\n`,
     html: page.text,

@@ -1,4 +1,7 @@
-/** Extracts mentions and references from the text of a note (docs/contract.md#note-fields-and-links). Ignores code. */
+/**
+ * Extracts mentions and references from the text of a note (docs/contract.md#note-fields-and-links). Code blocks and
+ * code spans are ignored.
+ */
 
 export const referenceTypes = ['user', 'org', 'issuer', 'client', 'webhook', 'api_key'] as const
 export type ReferenceType = (typeof referenceTypes)[number]
@@ -97,7 +100,7 @@ function removeCodeSpans(text: string): string {
   return result
 }
 
-/** Returns the end of the next backtick string of exactly this length. */
+/** Returns the end of the next backtick string of exactly this length; undefined if there is none. */
 function endOfSpan(text: string, from: number, length: number): number | undefined {
   for (const run of text.slice(from).matchAll(/`+/g)) {
     if (run[0].length === length) return from + run.index + length

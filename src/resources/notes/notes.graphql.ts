@@ -61,7 +61,7 @@ export class Note {
   subjectType!: NoteSubject
   @Field(() => ID)
   subjectId!: string
-  @Field(() => ID, { nullable: true, description: 'The issuer of a user or organization.' })
+  @Field(() => ID, { nullable: true, description: 'The issuer of the user or organization; null for other subjects.' })
   issuerId!: string | null
   @Field(() => String, { description: 'Markdown as written. Render it with HTML disabled.' })
   content!: string
@@ -157,7 +157,7 @@ class UpdateNoteInput {
 
 @Resolver(() => Note)
 export class NoteResolver {
-  @Query(() => NotePage, { description: 'Pinned notes first, then newest first.' })
+  @Query(() => NotePage, { description: 'Lists notes, pinned notes first, then newest first.' })
   @Scope('notes', 'read')
   notes(
     @Ctx() context: Context,

@@ -53,13 +53,17 @@ export interface NoteFilter {
   search?: string | null
 }
 
-/** SQL: the indexed expression for searches: the beginning of the text, without leading Markdown characters. */
+/**
+ * SQL: the indexed expression for searches, which is the beginning of the text without leading Markdown characters.
+ */
 const searchKeySql = (text: string): string => `lower(left(ltrim(${text}, '#*>-@[ '), 200))`
 
 /**
- * Lists pinned notes first, then the newest first. With `search`, lists notes by a prefix of the text, sorted by text.
- * The cursor is `pinned:timestamp:note_id`. Without the note id, the page begins before the timestamp. A search has
- * other cursors.
+ * Lists notes: pinned notes first, and newer notes before older ones. With `search`, lists the notes whose text begins
+ * with the search text, or the one with this id, sorted by text.
+ *
+ * The cursor of the list is `pinned:timestamp:note_id`. In a cursor of a caller, the note id can be omitted; then the
+ * page begins before the timestamp. The cursors of a search have another format.
  * @throws invalid_request for an invalid cursor, or subject_id without subject_type
  */
 export async function listNotes(
@@ -120,7 +124,7 @@ const mentionCondition = (userId: string | null | undefined): Pick<NameSearch, '
       }
     : {}
 
-/** Returns a page from notes that were read with one row more than the limit. */
+/** Returns a page of notes. @param rows the notes, read with one row more than the limit */
 export function pageOfNotes(rows: NoteWithLinks[], limit: number): Page<NoteWithLinks> {
   const data = rows.slice(0, limit)
   const last = data.at(-1)
@@ -142,13 +146,15 @@ function parseCursor(cursor: string | null | undefined): CursorPosition | undefi
 }
 
 /**
- * Returns the notes after a position as index ranges in index order: the rest of the pinned notes, then the others.
- * With one OR condition, PostgreSQL would read all notes before the position.
+ * Returns conditions for the notes after a position, one per index range, in the order of the index: the remaining
+ * pinned notes, then the notes that are not pinned. With a single condition that contains OR, PostgreSQL would read all
+ * notes before the position.
  */
 function rangesAfter(position: CursorPosition | undefined): Prisma.NoteWhereInput[] {
   if (position === undefined) return [{}]
   const { pinned, timestamp, id } = position
-  // The first condition is the index range; the second excludes newer notes of the same millisecond.
+  // The condition `lte` is the index range; the condition `OR` excludes notes of the same millisecond before the
+  // position.
   const olderRange =
     id === undefined
       ? { createdAt: { lt: timestamp } }
@@ -156,7 +162,7 @@ function rangesAfter(position: CursorPosition | undefined): Prisma.NoteWhereInpu
   return pinned ? [{ pinned, ...olderRange }, { pinned: false }] : [{ pinned, ...olderRange }]
 }
 
-/** Counts the notes about a subject. */
+/** Counts the notes about a subject. @throws not_found for the account */
 export async function countNotes(
   context: Context,
   { accountId }: InAccount,
@@ -224,7 +230,7 @@ export async function createNote(context: Context, path: InAccount, input: unkno
   })
 }
 
-/** Replaces the mentions and references of a note by those of the text. */
+/** Replaces the stored mentions and references of a note by those in the text. */
 async function saveLinks(context: Context, { accountId, noteId }: NotePath, text: string): Promise<void> {
   await context.db.noteMention.deleteMany({ where: { noteId } })
   await context.db.noteReference.deleteMany({ where: { noteId } })
@@ -249,13 +255,13 @@ export async function updateNote(
     resourceName: 'note',
     table: 'notes',
     ifMatch,
-    read: (now) => findNote(now, path),
+    read: (tx) => findNote(tx, path),
     computeChanges: () => values,
-    write: async (now, version, data) => {
-      const { count } = await now.db.note.updateMany({ where: { id: path.noteId, updatedAt: version }, data })
+    write: async (tx, version, data) => {
+      const { count } = await tx.db.note.updateMany({ where: { id: path.noteId, updatedAt: version }, data })
       if (count === 0) return null
-      if (values.content !== undefined) await saveLinks(now, path, values.content)
-      return findNote(now, path)
+      if (values.content !== undefined) await saveLinks(tx, path, values.content)
+      return findNote(tx, path)
     },
     afterWrite: (tx, before, note) => recordNoteEvent(tx, 'note.updated', note, before),
   })
@@ -267,21 +273,24 @@ export async function deleteNote(context: Context, path: NotePath, ifMatch?: str
     resourceName: 'note',
     table: 'notes',
     ifMatch,
-    read: (now) => findNote(now, path),
+    read: (tx) => findNote(tx, path),
     computeChanges: () => ({}),
-    write: async (now, version) => {
-      const row = await findNote(now, path)
-      const { count } = await now.db.note.deleteMany({ where: { id: path.noteId, updatedAt: version } })
+    write: async (tx, version) => {
+      const row = await findNote(tx, path)
+      const { count } = await tx.db.note.deleteMany({ where: { id: path.noteId, updatedAt: version } })
       return count === 1 ? row : null
     },
     afterWrite: (tx, _, note) => recordNoteEvent(tx, 'note.deleted', note),
   })
 }
 
-/** The fields that are compared for `changes`, without mentions and references, which the content defines. */
+/** Returns the fields that `changes` of an event compares. Mentions and references are part of the content. */
 const auditedFields = ({ pinned, content }: NoteWithLinks) => ({ pinned, content })
 
-/** The event says that the content changed, but does not contain it, so that deleting a note is permanent. */
+/**
+ * Records an event. The event does not contain the content of the note, so that deleting a note also deletes the
+ * content.
+ */
 async function recordNoteEvent(
   context: Context,
   type: EventType,

@@ -9,7 +9,8 @@ const newestIdsText = `
     ORDER BY n.pinned DESC, n.created_at DESC, n.id DESC LIMIT $2::int) AS first`
 
 /**
- * Returns the first page of notes of several accounts: first the ids from the index, then the notes with their links.
+ * Returns the first page of notes of several accounts. Reads the ids from the index first, and then the notes with
+ * their links.
  */
 export async function notesOf(
   context: Context,

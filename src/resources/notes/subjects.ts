@@ -18,7 +18,7 @@ export interface NoteSubjectRef {
 type SubjectFinder<Path> = (context: Context, path: Path, id: string) => Promise<{ id: string } | null>
 const select = { id: true } as const
 
-/** For error messages. */
+/** Names of the subject types in error messages. */
 const subjectNames: Record<NoteSubject, string> = {
   user: 'a user',
   org: 'an organization',
@@ -26,7 +26,7 @@ const subjectNames: Record<NoteSubject, string> = {
   issuer: 'an issuer',
 }
 
-/** Subjects that are identified within their issuer. */
+/** Finds the subjects that belong to an issuer. A note about such a subject contains the issuer id. */
 const issuerSubjects: Partial<Record<NoteSubject, SubjectFinder<InIssuer>>> = {
   user: (context, path, id) =>
     context.db.user.findFirst({
@@ -40,7 +40,7 @@ const issuerSubjects: Partial<Record<NoteSubject, SubjectFinder<InIssuer>>> = {
     }),
 }
 
-/** Subjects that are identified within the account. */
+/** Finds the other subjects. A note about such a subject contains no issuer id. */
 const accountSubjects: Partial<Record<NoteSubject, SubjectFinder<InAccount>>> = {
   issuer: (context, path, id) =>
     context.db.issuer.findFirst({ where: { id, ...path, status: { not: 'deleted' } }, select }),
@@ -53,8 +53,8 @@ const accountSubjects: Partial<Record<NoteSubject, SubjectFinder<InAccount>>> = 
 
 /**
  * Checks the subject of a new note.
- * @returns its columns
- * @throws invalid_request if the issuer is missing or not allowed, or the subject is not in this account
+ * @returns the columns of the subject
+ * @throws invalid_request if the issuer id is missing or not allowed, or the issuer or subject is not in this account
  */
 export async function requireSubject(
   context: Context,

@@ -1,9 +1,11 @@
-/** Authority that a caller needs to change an organization: at least the scopes that the change gives to others. */
+/**
+ * Checks that a caller who changes an organization has at least the platform scopes that the change gives to others.
+ */
 import type { Context } from '../../platform/context.js'
 import type { Organization } from '../../platform/postgres/database.js'
 import { requireAuthorityOfOrganization, requireGrantableMemberScopes, requireGrantableScopes } from '../authority.js'
 
-/** The scope lists of an organization that its members receive. */
+/** The fields of an organization that are lists of scopes. */
 interface ScopeGrants {
   scopes?: string[] | undefined
   defaultMemberScopes?: string[] | undefined
@@ -11,7 +13,8 @@ interface ScopeGrants {
 }
 
 /**
- * Rejects scope lists with scopes that the caller lacks.
+ * Rejects lists that contain platform scopes which the caller lacks.
+ * @param before the organization before the change; scopes that one of its lists already has can stay in this list
  * @throws insufficient_scope
  */
 export function requireGrantableScopeLists(context: Context, after: ScopeGrants, before?: Organization): void {
@@ -20,7 +23,7 @@ export function requireGrantableScopeLists(context: Context, after: ScopeGrants,
   requireGrantableScopes(context, after.creatorScopes ?? [], before?.creatorScopes)
 }
 
-/** Scopes that pending invitations of an organization give. */
+/** Selects the scopes that members get by accepting the pending invitations of an organization. */
 const invitedScopesText = `
   SELECT unnest(o.default_member_scopes || i.scopes || g.scopes) AS scope
   FROM organization_invitations i JOIN organizations o ON o.id = i.org_id CROSS JOIN LATERAL (
@@ -29,9 +32,10 @@ const invitedScopesText = `
   WHERE i.org_id = $1 AND i.status = 'pending' AND i.expires_at > $2`
 
 /**
- * Checks a change of an organization. Ending a suspension and turning off `mfa_required` need the authority of its
- * members and API keys (docs/contract.md#authority-for-changes). A change that makes pending invitations acceptable
- * again needs the scopes that they give.
+ * Checks a change of an organization. Ending its suspension and turning off its `mfa_required` require the platform
+ * scopes of its members and API keys (docs/contract.md#authority-for-changes). Ending its suspension and enabling
+ * invitations also require the platform scopes that pending invitations give, because these invitations can then be
+ * accepted.
  * @throws insufficient_scope
  */
 export async function requireAuthorityToChange(

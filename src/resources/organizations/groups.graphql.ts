@@ -42,7 +42,9 @@ import { memberSearchDescription, OrganizationMember, OrganizationMemberPage } f
 import { newestGroupsOf, newestMembersOfGroups } from './organization-loaders.js'
 import { Organization } from './organizations.graphql.js'
 
-@ObjectType({ description: 'A named set of members. All of them have the scopes of the group.' })
+@ObjectType({
+  description: 'A named set of members of an organization. All of these members have the scopes of the group.',
+})
 export class OrganizationGroup {
   @Field(() => ID)
   id!: string

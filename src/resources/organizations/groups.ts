@@ -17,6 +17,7 @@ import { type Changes, changesBetween } from '../events/event-fields.js'
 import { recordEvent } from '../events/record-event.js'
 import { updateWithOptimisticLock } from '../optimistic-lock.js'
 import {
+  deletedUserStatuses,
   type InOrganization,
   lockOrganization,
   newestFirst,
@@ -40,7 +41,7 @@ const createRules = z.strictObject({
 })
 const updateRules = createRules.partial()
 
-const memberNotDeleted = { member: { is: { user: { is: { status: { notIn: ['deleted', 'pending_deletion'] } } } } } }
+const memberNotDeleted = { member: { is: { user: { is: { status: { notIn: deletedUserStatuses } } } } } }
 export const groupInclude = {
   _count: { select: { members: { where: memberNotDeleted } } },
 } satisfies Prisma.OrganizationGroupInclude
@@ -53,7 +54,10 @@ const groupFilter = ({ accountId, issuerId, orgId }: InOrganization): Prisma.Org
   organization: { is: whereIssuerNotDeleted },
 })
 
-/** Lists groups, newest first; with `search` by name prefix, in the order of names. */
+/**
+ * Lists groups, newest first. With `search`, lists those whose name begins with the text, or the one with this id,
+ * sorted by name.
+ */
 export async function listGroups(
   context: Context,
   path: InOrganization,
@@ -111,8 +115,8 @@ export async function createGroup(context: Context, path: InOrganization, input:
 }
 
 /**
- * Updates a group. `metadata` is replaced (docs/contract.md#common-field-rules). A change of scopes applies immediately
- * to all members.
+ * Updates a group. `metadata` is replaced (docs/contract.md#common-field-rules). A change of the scopes applies
+ * immediately to all members of the group.
  * @throws invalid_request, insufficient_scope, not_found, precondition_failed, conflict if the name is taken
  */
 export async function updateGroup(
@@ -129,12 +133,12 @@ export async function updateGroup(
         await requireGrantableMemberScopes(tx, path.orgId, values.scopes ?? [], group.scopes)
         return { ...values, ...(metadata && { metadata: metadata as Prisma.InputJsonObject }) }
       },
-      write: async (now, version, data) => {
-        const updated = await now.db.organizationGroup.updateMany({
+      write: async (tx, version, data) => {
+        const updated = await tx.db.organizationGroup.updateMany({
           where: { id: path.groupId, updatedAt: version },
           data,
         })
-        return updated.count === 0 ? null : findGroup(now, path)
+        return updated.count === 0 ? null : findGroup(tx, path)
       },
       afterWrite: (tx, before, group) =>
         recordEvent(tx, 'organization.group.updated', {
@@ -150,13 +154,13 @@ export async function deleteGroup(context: Context, path: GroupPath, ifMatch?: s
   await updateWithOptimisticLock<Group, object>(context, {
     ...groupLockOptions(path, ifMatch),
     computeChanges: () => ({}),
-    write: async (now, version) => {
+    write: async (tx, version) => {
       const { groupId } = path
       const lock = 'SELECT id FROM organization_groups WHERE id = $1 AND updated_at = $2 FOR UPDATE'
-      if ((await sql(now.db, lock, groupId, version)).length === 0) return null
-      const group = await findGroup(now, path)
-      await bumpMemberVersions(now, { groups: { some: { groupId } } })
-      await now.db.organizationGroup.delete({ where: { id: groupId } })
+      if ((await sql(tx.db, lock, groupId, version)).length === 0) return null
+      const group = await findGroup(tx, path)
+      await bumpMemberVersions(tx, { groups: { some: { groupId } } })
+      await tx.db.organizationGroup.delete({ where: { id: groupId } })
       return group
     },
     afterWrite: (tx, _, group) =>
@@ -168,7 +172,7 @@ const groupLockOptions = (path: GroupPath, ifMatch: string | null | undefined) =
   resourceName: 'group',
   table: 'organization_groups' as const,
   ifMatch,
-  read: (now: Context) => findGroup(now, path),
+  read: (tx: Context) => findGroup(tx, path),
 })
 
 /** Lists the members of a group, newest first. @throws not_found */
@@ -205,7 +209,8 @@ export async function removeGroupMember(context: Context, path: GroupPath & Memb
 }
 
 /**
- * Locks the member row, so that concurrent changes of its groups are serialized. Member and group get a new version.
+ * Adds a member to a group or removes the member. Locks the row of the member, so that concurrent changes of the
+ * member's groups are serialized. The member and the group get a new version.
  */
 async function changeGroupMembership(
   context: Context,

@@ -8,8 +8,9 @@ import { lockOrganization } from '../resource-path.js'
 import { existingGroupsOf, invitationEventSubject } from './invitations.js'
 import { insertMember, type Member } from './members.js'
 
-/** The data that the owner of a token may see before accepting. */
+/** The data that the bearer of an invitation token may see before accepting the invitation. */
 export interface PendingInvitation {
+  /** Name of the organization; null if it has none. */
   organization: string | null
   email: string
   message: string | null
@@ -21,7 +22,10 @@ const pendingInvitationText = `
   WHERE i.token_hash = $1 AND i.issuer_id = $2 AND i.status = 'pending' AND i.expires_at > $3
     AND o.status = 'active' AND o.invitation_enabled`
 
-/** Finds a pending invitation of this issuer by its token. */
+/**
+ * Finds the invitation with a token, if it is pending and can be accepted now.
+ * @param tokenHash SHA-256 of the token
+ */
 export async function findPendingInvitation(
   context: Context,
   issuerId: string,
@@ -37,8 +41,9 @@ export async function findPendingInvitation(
 }
 
 /**
- * Requires a pending invitation and locks its row until the transaction ends, so that it cannot be revoked
+ * Requires a pending invitation and locks its row until the transaction ends, so that the invitation cannot be revoked
  * concurrently.
+ * @param tokenHash SHA-256 of the token
  * @throws not_found
  */
 export async function lockPendingInvitation(tx: Context, issuerId: string, tokenHash: string): Promise<void> {
@@ -48,9 +53,9 @@ export async function lockPendingInvitation(tx: Context, issuerId: string, token
 }
 
 /**
- * Accepts an invitation: makes the user a member. The token is consumed in one statement, so only one of several
- * concurrent requests succeeds. If the user cannot become a member, the transaction rolls back and the invitation stays
- * pending.
+ * Accepts an invitation: the user becomes a member of the organization. The token is consumed in one statement, so that
+ * only one of several concurrent requests succeeds. If the user cannot become a member, the transaction rolls back and
+ * the invitation stays pending.
  * @param tokenHash SHA-256 of the token
  * @param user an authenticated user of the issuer of the invitation
  * @throws not_found for an invalid token, conflict if the user is already a member or the organization is full

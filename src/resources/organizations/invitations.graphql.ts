@@ -67,7 +67,7 @@ export class OrganizationInvitation {
   createdBy!: string | null
   @Field(() => String, {
     nullable: true,
-    description: 'The invitation token. Only the response that creates it contains it.',
+    description: 'The invitation token. Shown once, in the response that creates it.',
   })
   tokenPlain?: string | null
   @Field(() => Timestamp)
@@ -91,7 +91,7 @@ class InvitationFilter extends PageArgs {
   status?: InvitationStatus | null
   @Field(() => String, {
     nullable: true,
-    description: 'A prefix of the email address, or the id. Results are in the order of addresses.',
+    description: 'A prefix of the email address, or the id. The results are sorted by address.',
   })
   search?: string | null
 }
@@ -130,7 +130,7 @@ export class InvitationResolver {
 
   @Mutation(() => OrganizationInvitation, {
     description:
-      'Invites an email address. The response contains the token once; a repeated idempotency key is not replayed.',
+      'Invites an email address. The token is shown once. A repeated request with the same Idempotency-Key runs again.',
   })
   @Scope('issuers.organizations.members', 'write')
   async createOrganizationInvitation(
@@ -144,7 +144,7 @@ export class InvitationResolver {
 
   @Mutation(() => OrganizationInvitation, {
     description:
-      'Sends an invitation again with a new token and a new lifetime. The response contains the token once; a repeated idempotency key is not replayed.',
+      'Sends an invitation again with a new token and a new lifetime. The token is shown once. A repeated request with the same Idempotency-Key runs again.',
   })
   @Scope('issuers.organizations.members', 'write')
   async resendOrganizationInvitation(

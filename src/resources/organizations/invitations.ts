@@ -51,7 +51,7 @@ const createRules = z.strictObject({
 
 export interface InvitationWithToken {
   invitation: OrganizationInvitation
-  /** Returned once. */
+  /** The token in plain text, which is not stored. */
   token: string
 }
 
@@ -67,7 +67,10 @@ const invitationFilter = ({ accountId, issuerId, orgId }: InOrganization): Prism
   organization: { is: whereIssuerNotDeleted },
 })
 
-/** Lists invitations, newest first; with `search` by address prefix, in the order of addresses. */
+/**
+ * Lists invitations, newest first. With `search`, lists those whose email address begins with the text, or the one with
+ * this id, sorted by address.
+ */
 export async function listInvitations(
   context: Context,
   path: InOrganization,
@@ -110,7 +113,7 @@ function statusFilter(context: Context, status: string | null | undefined): Pris
   return { status }
 }
 
-/** `statusFilter` as SQL. */
+/** Returns the condition of `statusFilter` as SQL. */
 function statusSql(context: Context, status: string | null | undefined): { and?: string } {
   const isExpiredSql = `expires_at <= ${context.now()}`
   if (!status) return {}
@@ -188,7 +191,9 @@ export async function createInvitation(
 
 /**
  * Sends an invitation again with a new token and a new lifetime. The old token becomes invalid.
- * @throws invalid_request if it was accepted or revoked, not_found, conflict if the address has a newer invitation
+ * @throws invalid_request if invitations are disabled or the invitation was accepted or revoked, insufficient_scope if
+ *   the invitation gives scopes that the caller lacks, not_found, conflict if the address has another pending
+ *   invitation
  */
 export async function resendInvitation(context: Context, path: InvitationPath): Promise<InvitationWithToken> {
   const token = randomSecret()
@@ -196,18 +201,18 @@ export async function resendInvitation(context: Context, path: InvitationPath): 
   if (!organization.invitationEnabled)
     throw badRequest('Invitations are not enabled for this organization. Set invitation_enabled to true first.')
   try {
-    const renewToken = async (row: OrganizationInvitation, now: Context) => {
+    const renewToken = async (row: OrganizationInvitation, tx: Context) => {
       if (row.status !== 'pending' && row.status !== 'expired') {
         throw badRequest(`Only a pending or expired invitation can be sent again. This invitation is ${row.status}.`)
       }
-      // Sending an invitation again grants its scopes again, so the caller needs them, as its creator did.
-      const groups = await existingGroupsOf(now, row)
+      // Sending an invitation again grants its scopes again, so the caller needs these scopes, as the creator did.
+      const groups = await existingGroupsOf(tx, row)
       const grantedScopes = [
         ...organization.defaultMemberScopes,
         ...row.scopes,
         ...groups.flatMap((group) => group.scopes),
       ]
-      await requireGrantableMemberScopes(now, path.orgId, grantedScopes)
+      await requireGrantableMemberScopes(tx, path.orgId, grantedScopes)
       return { status: 'pending', tokenHash: sha256(token), expiresAt: context.now() + limits.invitationLifetime }
     }
     const event = 'organization.invitation.resent'
@@ -267,11 +272,11 @@ function updateInvitationRow(
       resourceName: 'invitation',
       table: 'organization_invitations',
       ifMatch: undefined,
-      read: (now) => findInvitation(now, path),
+      read: (tx) => findInvitation(tx, path),
       computeChanges: change,
-      write: async (now, version, data) =>
+      write: async (tx, version, data) =>
         (
-          await now.db.organizationInvitation.updateManyAndReturn({
+          await tx.db.organizationInvitation.updateManyAndReturn({
             where: { id: path.invitationId, updatedAt: version },
             data,
           })

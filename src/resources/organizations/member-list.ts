@@ -26,7 +26,8 @@ interface MemberFilter {
 
 /**
  * Lists members, newest first.
- * @throws insufficient_scope for a search without access to users, because its results would disclose their names
+ * @throws insufficient_scope for a search without access to users, because the results would disclose the names of
+ *   users
  */
 export async function listMembers(
   context: Context,
@@ -59,8 +60,9 @@ export async function listMembers(
 }
 
 /**
- * Requires `issuers.users:read`. Owners see the members of their administrator organization at the console issuer, but
- * no other users of that issuer.
+ * Requires `issuers.users:read` without a restriction to organizations. Refuses users of the console issuer who are not
+ * operators: the owner of an account can list the members of its administrator organization, but must not learn names
+ * of users of the console issuer.
  */
 function requireUserReadScope({ actor }: Context, { accountId }: InOrganization): void {
   const isOwner = actor.userId !== null && actor.issuerId === null && !actor.operator && actor.accountId === accountId
@@ -69,7 +71,7 @@ function requireUserReadScope({ actor }: Context, { accountId }: InOrganization)
   if (!maySeeUsers) throw insufficientScope('issuers.users:read')
 }
 
-/** Each branch searches one field and returns at most one page, as in the search of users. */
+/** A branch of the UNION searches one field and returns at most one page, as in users/listing.ts. */
 const searchBranch = (at: string): string => `(
   SELECT m.id, m.created_at FROM organization_members m JOIN users u ON u.id = m.user_id
   WHERE m.account_id = $1 AND m.issuer_id = $2 AND m.org_id = $3 AND u.account_id = $1 AND u.issuer_id = $2 AND ${notDeletedSql}
@@ -80,7 +82,10 @@ const searchText = `
   WITH found AS (${searchConditions.map(searchBranch).join(' UNION ')})
   SELECT id FROM found ORDER BY created_at DESC, id DESC LIMIT $4`
 
-/** Not prepared: the best plan depends on how many users match the prefix. */
+/**
+ * Returns the ids of the memberships on a page, and one more if there are more pages. The statement is not prepared,
+ * because the best plan depends on how many users match the search text.
+ */
 async function searchMembers(
   { db }: Context,
   { accountId, issuerId, orgId }: InOrganization,
@@ -97,8 +102,8 @@ async function searchMembers(
 }
 
 /**
- * Filter for members with an effective scope. Reads the groups with the scope first: in a single statement, the planner
- * would check the groups of all organizations or of each member.
+ * Returns the filter for members with an effective scope. The groups with the scope are read by a separate statement,
+ * because with a single statement the planner would check the groups of all organizations or of each member.
  */
 async function effectiveScopeFilter({ db }: Context, { orgId }: InOrganization, scope: string) {
   const organization = await db.organization.findUnique({

@@ -56,7 +56,8 @@ export class OrganizationMember {
   @Field(() => ID)
   orgId!: string
   @Field(() => [String], {
-    description: 'Scopes of this member, in addition to those of the organization and its groups.',
+    description:
+      'Scopes of this member, in addition to defaultMemberScopes of the organization and the scopes of the groups of the member.',
   })
   scopes!: string[]
   @Field(() => String, { nullable: true })
@@ -179,7 +180,8 @@ export class MemberResolver {
   }
 
   @FieldResolver(() => [String], {
-    description: 'The scopes of the organization, the member and its groups. Empty while the member is suspended.',
+    description:
+      'The scopes of the member, of its groups, and defaultMemberScopes of the organization. Empty while the member is suspended.',
   })
   effectiveScopes(@Root() member: Member): string[] {
     return effectiveScopes(member)

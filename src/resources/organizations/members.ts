@@ -1,6 +1,7 @@
 /**
- * Members of organizations (docs/contract.md#members). APIs identify a member by the user id. Effective scopes are
- * those of the organization, of the membership and of its groups.
+ * Members of organizations (docs/contract.md#members). APIs identify a member by the user id. The effective scopes of a
+ * member are `default_member_scopes` of the organization, the scopes of the membership, and the scopes of the groups of
+ * the member.
  */
 import { z } from 'zod'
 import { ApiError, conflict, invalidFields, notFound } from '../../kernel/errors.js'
@@ -14,7 +15,7 @@ import { requireGrantableMemberScopes } from '../authority.js'
 import { changesBetween } from '../events/event-fields.js'
 import { recordEvent } from '../events/record-event.js'
 import { updateWithOptimisticLock } from '../optimistic-lock.js'
-import { type InOrganization, lockOrganization, whereIssuerNotDeleted } from '../resource-path.js'
+import { deletedUserStatuses, type InOrganization, lockOrganization, whereIssuerNotDeleted } from '../resource-path.js'
 
 export const memberStatuses = ['active', 'suspended'] as const
 export type MemberStatus = (typeof memberStatuses)[number]
@@ -40,20 +41,22 @@ export const memberRules = { scopes: fieldRules.scopes, groups: fieldRules.group
 const addRules = z.strictObject({ memberId: fieldSchemas.text(limits.maxIdLength), ...fieldRules })
 const updateRules = z.strictObject(fieldRules)
 
-/** Includes everything that determines the effective scopes. */
+/** Prisma include: the groups and the organization, from which `effectiveScopes` reads. */
 export const memberInclude = {
   groups: { select: { group: { select: { id: true, scopes: true } } }, orderBy: { groupId: 'asc' } },
   organization: { select: { defaultMemberScopes: true } },
 } satisfies Prisma.OrganizationMemberInclude
 export type Member = Prisma.OrganizationMemberGetPayload<{ include: typeof memberInclude }>
 
-/** Users in these states are no longer visible, so they do not count as members until they are purged. */
-const deletedStatuses = ['deleted', 'pending_deletion']
-export const userNotDeleted = { user: { is: { status: { notIn: deletedStatuses } } } }
+/**
+ * Users with these statuses are not visible and do not count as members, although their memberships exist until the
+ * purge.
+ */
+export const userNotDeleted = { user: { is: { status: { notIn: deletedUserStatuses } } } }
 
 export const groupIdsOf = (member: Member): string[] => member.groups.map(({ group }) => group.id)
 
-/** `default_member_scopes` ∪ own scopes ∪ scopes of the groups; none while suspended (docs/contract.md#groups). */
+/** Returns the effective scopes of a member, sorted; none while the member is suspended (docs/contract.md#groups). */
 export function effectiveScopes({ status, scopes, groups, organization }: Member): string[] {
   if (status !== 'active') return []
   return [
@@ -61,7 +64,7 @@ export function effectiveScopes({ status, scopes, groups, organization }: Member
   ].sort()
 }
 
-/** Returns the filter for the members of an organization. */
+/** Returns the Prisma filter for the members of an organization. */
 export const membersFilter = ({ accountId, issuerId, orgId }: InOrganization): Prisma.OrganizationMemberWhereInput => ({
   accountId,
   issuerId,
@@ -110,7 +113,7 @@ export async function addMember(context: Context, path: InOrganization, input: u
     const organization = await lockOrganization(tx, path)
     const { accountId, issuerId } = path
     const user = await tx.db.user.findFirst({
-      where: { id: memberId, accountId, issuerId, status: { notIn: deletedStatuses } },
+      where: { id: memberId, accountId, issuerId, status: { notIn: deletedUserStatuses } },
       select: { id: true },
     })
     if (!user) throw notFound('user')
@@ -127,9 +130,9 @@ export class AlreadyMemberError extends ApiError {
 }
 
 /**
- * Creates a membership and its event without permission checks, also for creators and accepted invitations. The
- * organization row must be locked or new, which enforces `max_members` under parallel requests.
- * @throws invalid_request, conflict
+ * Creates a membership and its event without permission checks. Call it in the transaction that has created the
+ * organization or locked its row, so that concurrent requests cannot exceed `max_members`.
+ * @throws invalid_request for an unknown group, conflict if the user is already a member or the organization is full
  */
 export async function insertMember(
   context: Context,
@@ -181,23 +184,23 @@ export async function updateMember(context: Context, path: MemberPath, input: un
     resourceName: 'member',
     table: 'organization_members',
     ifMatch: undefined,
-    read: (now) => findMember(now, path),
+    read: (tx) => findMember(tx, path),
     computeChanges: (member) => ({
       ...values,
       ...(metadata && { metadata: checkMergedMetadata(member.metadata, metadata) as Prisma.InputJsonObject }),
     }),
-    write: async (now, version, data) => {
+    write: async (tx, version, data) => {
       const { orgId, memberId: userId } = path
-      const before = await findMember(now, path)
-      const { count } = await now.db.organizationMember.updateMany({
+      const before = await findMember(tx, path)
+      const { count } = await tx.db.organizationMember.updateMany({
         where: { orgId, userId, updatedAt: version },
         data,
       })
       if (count === 0 || !before) return null
-      if (groups) await setGroups(now, path, before.id, groups)
-      const member = await getMember(now, path)
-      // Covers all sources of new scopes: own scopes, groups and reactivation.
-      await requireGrantableMemberScopes(now, orgId, effectiveScopes(member), effectiveScopes(before))
+      if (groups) await setGroups(tx, path, before.id, groups)
+      const member = await getMember(tx, path)
+      // The comparison includes every cause of new effective scopes: own scopes, groups and reactivation.
+      await requireGrantableMemberScopes(tx, orgId, effectiveScopes(member), effectiveScopes(before))
       return member
     },
     afterWrite: (tx, before, member) =>
@@ -221,7 +224,10 @@ export async function removeMember(context: Context, path: MemberPath): Promise<
   })
 }
 
-/** Returns these groups. @throws invalid_request for each group that the organization does not have */
+/**
+ * Returns the groups of an organization with these ids.
+ * @throws invalid_request with an error for each id that is not the id of a group of the organization
+ */
 export async function requireGroups(
   { db }: Context,
   orgId: string,
@@ -254,7 +260,9 @@ async function setGroups(
   await db.organizationGroupMember.createMany({ data: added.map((groupId) => ({ groupId, memberId })) })
 }
 
-/** Gives groups a new version, because their `member_count` changes. Locks them in id order to avoid deadlocks. */
+/**
+ * Gives groups a new version, because their `member_count` changes. Locks the groups in id order to avoid deadlocks.
+ */
 export async function bumpGroupVersions(context: Context, ids: string[]): Promise<void> {
   if (ids.length === 0) return
   const locked = 'SELECT id FROM organization_groups WHERE id = ANY($1) ORDER BY id FOR UPDATE'
@@ -265,7 +273,7 @@ export async function bumpGroupVersions(context: Context, ids: string[]): Promis
 /** Returns a member as `/v1` represents it, with group ids. */
 const withGroupIds = (member: Member) => ({ ...member, groups: groupIdsOf(member) })
 
-/** `data` of events about the start or end of a membership. */
+/** Returns `data` of the events that record the creation or deletion of a membership. */
 const membershipEventData = (member: Member) => {
   const { status, scopes, userTitle, metadata } = member
   return { status, scopes, groups: groupIdsOf(member), user_title: userTitle, metadata }

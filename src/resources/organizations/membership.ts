@@ -1,6 +1,7 @@
 /**
- * Memberships for tokens and permission checks: active memberships of active organizations with their effective scopes,
- * in one prepared statement. Effective scopes must match `effectiveScopes` (docs/contract.md#groups).
+ * Memberships for tokens and permission checks: the active memberships of a user in active organizations, with
+ * effective scopes, in one prepared statement. `effectiveScopesSql` must give the same scopes as `effectiveScopes`
+ * (docs/contract.md#groups).
  */
 import type { Context } from '../../platform/context.js'
 import type { BatchQuery } from '../../platform/postgres/query-coalescing.js'
@@ -17,19 +18,19 @@ export interface Membership {
   groups: string[]
 }
 
-/** SQL condition: the membership is active. */
+/** SQL condition: the membership `m` and the organization `o` are active. */
 export const activeMembershipSql = `m.status = 'active' AND o.status = 'active'`
 
 /**
  * SQL condition: the sign-in satisfies `mfa_required` of the organization `o`.
- * @param mfa SQL: two factors were used
+ * @param mfa SQL condition: the user signed in with multi-factor authentication
  */
 export const mfaSatisfiedSql = (mfa: string): string => `(NOT o.mfa_required OR ${mfa})`
 
 /**
- * SQL expression for the active memberships of a user `u` as a JSON list of `Membership`, newest first. Omits
- * organizations that require multi-factor authentication if the session `s` had a single factor, even if the
- * requirement is newer.
+ * SQL expression for the active memberships of the user `u` as a JSON list of `Membership`, newest first. If the user
+ * signed in to the session `s` with a single factor, omits the organizations that require multi-factor authentication,
+ * even if they began to require it after the sign-in.
  */
 export const membershipsSql = `(
     SELECT coalesce(json_agg(json_build_object('id', o.id, 'name', o.name, 'scopes', ${effectiveScopesSql},
@@ -63,11 +64,14 @@ const queryMemberships = (
 ): Promise<Membership[]> =>
   context.database.queryCoalesced<Membership & Record<string, unknown>>(membershipsQuery, [issuerId, userId, orgId])
 
-/** Returns the active memberships of a user, newest first. Does not check the status of the user. */
+/**
+ * Returns the active memberships of a user, newest first. Checks neither the status of the user nor `mfa_required` of
+ * the organizations.
+ */
 export const membershipsOf = (context: Context, user: UserIdentity): Promise<Membership[]> =>
   queryMemberships(context, user, null)
 
-/** Returns the active membership in one organization, or null. */
+/** Like `membershipsOf`, for one organization; null if the user has no active membership in it. */
 export async function membershipOf(context: Context, user: UserIdentity, orgId: string): Promise<Membership | null> {
   const [membership] = await queryMemberships(context, user, orgId)
   return membership ?? null

@@ -1,4 +1,4 @@
-/** DataLoader queries: first pages of nested lists for many parents, one query each. */
+/** Queries for DataLoaders: each function loads the first page of a nested list for many parents with one query. */
 import { type Page, toPage } from '../../kernel/pagination.js'
 import type { Context } from '../../platform/context.js'
 import { type Organization, type OrganizationInvitation, sql, type User } from '../../platform/postgres/database.js'
@@ -22,8 +22,8 @@ export async function newestOrganizationsOf(
 }
 
 /**
- * Loads the organizations of several users, latest joined first. There is no separate list for further pages, so a
- * cursor (the id of a membership) is allowed for a single user.
+ * Loads the organizations of several users, latest joined first. The API has no other list of these organizations, so a
+ * caller that asks for a single user can pass a cursor (the id of a membership) to read further pages.
  * @throws invalid_request for an invalid cursor
  */
 export async function organizationsOfUsers(
@@ -134,7 +134,7 @@ const membersOfGroupsText = `
     JOIN users u ON u.id = m.user_id AND u.status NOT IN ('deleted', 'pending_deletion')
     WHERE gm.group_id = g.id ORDER BY gm.member_id DESC LIMIT $2::int) AS newest`
 
-/** Loads the users of memberships, with hashed usernames as in all lists. */
+/** Loads users by id, with hashed usernames as in all lists; null for an unknown id. */
 export async function usersOf(context: Context, userIds: readonly string[]): Promise<(User | null)[]> {
   const rows = await context.db.user.findMany({ where: { id: { in: [...userIds] } } })
   const byId = new Map(rows.map((row) => [row.id, { ...row, username: row.usernameHash }]))

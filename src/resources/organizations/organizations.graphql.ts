@@ -74,7 +74,7 @@ export class Organization {
   defaultMemberScopes!: string[]
   @Field(() => [String])
   scopes!: string[]
-  @Field(() => [String], { description: 'Scopes of the user who creates the organization.' })
+  @Field(() => [String], { description: 'Scopes that the creator of the organization gets as its first member.' })
   creatorScopes!: string[]
   @Field(() => Boolean)
   invitationEnabled!: boolean
@@ -251,7 +251,9 @@ export class OrganizationResolver {
   }
 }
 
-/** Resources contain each other in one direction: users do not import organizations, so this field is added here. */
+/**
+ * The users module must not import the organizations module, so this resolver adds the field `organizations` to `User`.
+ */
 @Resolver(() => User)
 export class UserOrganizationsResolver {
   @FieldResolver(() => OrganizationPage, { description: 'The organizations of the user, latest joined first.' })

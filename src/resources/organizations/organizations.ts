@@ -1,6 +1,7 @@
 /**
- * Organizations (docs/contract.md#organizations): groups of users of an issuer, for multi-tenancy. This folder also
- * contains their members, groups and invitations; resources/keys contains their API keys.
+ * Organizations (docs/contract.md#organizations): groups of users of an issuer, for multi-tenancy. The other files of
+ * this folder implement members, groups and invitations of organizations; resources/keys implements the API keys of
+ * organizations.
  */
 import { z } from 'zod'
 import { conflict, invalidField } from '../../kernel/errors.js'
@@ -16,6 +17,7 @@ import { recordEvent } from '../events/record-event.js'
 import { revokeKeysOfOrganization } from '../keys/transitions.js'
 import { updateWithOptimisticLock } from '../optimistic-lock.js'
 import {
+  deletedUserStatuses,
   type InIssuer,
   type InOrganization,
   newestFirst,
@@ -57,7 +59,7 @@ const fieldRules = {
   address: fieldSchemas.object.nullable().optional(),
   businessDetails: fieldSchemas.object.optional(),
   contact: fieldSchemas.object.optional(),
-  // Open objects; the list filters read these keys.
+  // `security` and `sso` may have other keys too. The filters of the list read the keys that are checked here.
   security: z.looseObject({ mfa_required: fieldSchemas.boolean.optional() }, 'must be an object.').optional(),
   sso: z.looseObject({ enabled: notAvailable, only: notAvailable }, 'must be an object.').optional(),
   customFields: fieldSchemas.object.optional(),
@@ -75,7 +77,7 @@ const createRules = z.strictObject({
 const updateRules = z.strictObject(fieldRules)
 type Values = WithoutUndefined<z.infer<typeof updateRules>>
 
-/** Filters of the list. */
+/** Filters of the list; null and undefined mean no filter. */
 export interface OrganizationFilter {
   status?: OrganizationStatus | null
   ssoEnabled?: boolean | null
@@ -86,8 +88,9 @@ export interface OrganizationFilter {
 }
 
 /**
- * Lists organizations, newest first; with `search` by name prefix, in the order of names. Deleted organizations are
- * removed immediately, so `status: deleted` finds none.
+ * Lists organizations, newest first. With `search`, lists those whose name begins with the text, or the one with this
+ * id, sorted by name. The row of an organization is removed when the organization is deleted, so `status: deleted`
+ * finds none.
  */
 export async function listOrganizations(
   context: Context,
@@ -125,7 +128,7 @@ export const getOrganization = requireOrganization
 /**
  * Creates an organization. If the creator is a user of this issuer, the user becomes a member with `creator_scopes`
  * (docs/contract.md#groups).
- * @throws invalid_request, insufficient_scope, not_found for the issuer
+ * @throws invalid_request, insufficient_scope for scopes that the caller lacks, not_found for the issuer
  */
 export async function createOrganization(context: Context, path: InIssuer, input: unknown): Promise<Organization> {
   const values = checkInput(createRules, input)
@@ -139,7 +142,9 @@ export async function createOrganization(context: Context, path: InIssuer, input
   })
 }
 
-/** Creates an organization and its event without permission checks: also for administrator organizations. */
+/**
+ * Creates an organization and its event without permission checks. Administrator organizations are created this way.
+ */
 export async function insertOrganization(
   context: Context,
   { accountId, issuerId }: InIssuer,
@@ -180,7 +185,7 @@ async function resolveCreator(
   const id = createdByUserId ?? actor.userId
   if (id === null) return null
   const user = await context.db.user.findFirst({
-    where: { id, accountId, issuerId, status: { notIn: ['deleted', 'pending_deletion'] } },
+    where: { id, accountId, issuerId, status: { notIn: deletedUserStatuses } },
     select: { id: true },
   })
   if (!user && createdByUserId)
@@ -189,9 +194,9 @@ async function resolveCreator(
 }
 
 /**
- * Updates an organization. `metadata` is merged, other objects are replaced (docs/contract.md#request-bodies).
- * Suspension removes its memberships from tokens and blocks its API keys. Reactivation, and turning off `mfa_required`,
- * needs the authority of its members and API keys.
+ * Updates an organization. `metadata` is merged, other objects are replaced (docs/contract.md#request-bodies). While an
+ * organization is suspended, tokens do not contain its memberships, and its API keys cannot authenticate. Reactivating
+ * it, and turning off its `mfa_required`, requires the platform scopes of its members and API keys.
  * @throws invalid_request, insufficient_scope, not_found, precondition_failed
  */
 export async function updateOrganization(
@@ -206,8 +211,7 @@ export async function updateOrganization(
     resourceName: 'organization',
     table: 'organizations',
     ifMatch,
-    read: (now) =>
-      now.db.organization.findFirst({ where: { id: orgId, accountId, issuerId, ...whereIssuerNotDeleted } }),
+    read: (tx) => tx.db.organization.findFirst({ where: { id: orgId, accountId, issuerId, ...whereIssuerNotDeleted } }),
     computeChanges: async (organization, tx) => {
       await requireAuthorityToChange(tx, organization, values)
       return {
@@ -218,8 +222,8 @@ export async function updateOrganization(
         }),
       }
     },
-    write: async (now, version, data) =>
-      (await now.db.organization.updateManyAndReturn({ where: { id: orgId, updatedAt: version }, data }))[0],
+    write: async (tx, version, data) =>
+      (await tx.db.organization.updateManyAndReturn({ where: { id: orgId, updatedAt: version }, data }))[0],
     afterWrite: (tx, before, row) =>
       recordEvent(tx, 'organization.updated', {
         ...organizationEventSubject(row),
@@ -230,7 +234,8 @@ export async function updateOrganization(
 
 /**
  * Deletes an organization permanently, without a grace period (docs/contract.md#states-and-transitions): revokes its
- * API keys first, and does nothing if that fails; then deletes members, groups and invitations. Users stay.
+ * API keys, then deletes its members, groups and invitations. One transaction does all of this, so that nothing is
+ * deleted if a key cannot be revoked. Users stay.
  * @throws not_found, precondition_failed, conflict for the administrator organization of an account
  */
 export async function deleteOrganization(
@@ -243,14 +248,14 @@ export async function deleteOrganization(
     resourceName: 'organization',
     table: 'organizations',
     ifMatch,
-    read: (now) => now.db.organization.findFirst({ where: { id: orgId, ...issuerFilter(path) } }),
-    computeChanges: async (_, now) => {
-      const account = await now.db.account.findUnique({ where: { adminOrgId: orgId }, select: { id: true } })
+    read: (tx) => tx.db.organization.findFirst({ where: { id: orgId, ...issuerFilter(path) } }),
+    computeChanges: async (_, tx) => {
+      const account = await tx.db.account.findUnique({ where: { adminOrgId: orgId }, select: { id: true } })
       if (account) throw conflict('This is the administrator organization of an account. It cannot be deleted.')
       return {}
     },
-    write: async (now, version) => {
-      const { db } = now
+    write: async (tx, version) => {
+      const { db } = tx
       const [locked] = await sql(
         db,
         'SELECT id FROM organizations WHERE id = $1 AND updated_at = $2 FOR UPDATE',
@@ -258,13 +263,13 @@ export async function deleteOrganization(
         version,
       )
       if (!locked) return null
-      const keys = await revokeKeysOfOrganization(now, path)
+      const keys = await revokeKeysOfOrganization(tx, path)
       const members = await db.organizationMember.deleteMany({ where: { orgId } })
       await db.organizationGroup.deleteMany({ where: { orgId } })
       await db.organizationInvitation.deleteMany({ where: { orgId } })
       const row = await db.organization.delete({ where: { id: orgId } })
       const data = { name: row.name, members: members.count, api_keys: keys }
-      await recordEvent(now, 'organization.deleted', { ...organizationEventSubject(row), data })
+      await recordEvent(tx, 'organization.deleted', { ...organizationEventSubject(row), data })
       return row
     },
   })
@@ -272,7 +277,7 @@ export async function deleteOrganization(
 
 const issuerFilter = ({ accountId, issuerId }: InIssuer) => ({ accountId, issuerId, ...whereIssuerNotDeleted })
 
-/** Maps the given fields to columns, except status and metadata. */
+/** Returns the columns for the given fields, except the columns of status and metadata. */
 function organizationColumns(values: Values) {
   const { status, statusReason, statusBy, metadata, address, security, sso, socialLinks, ...rest } = values
   const {
@@ -296,7 +301,8 @@ function organizationColumns(values: Values) {
 }
 
 /**
- * `status_reason` and `status_by` describe the latest change of the status; the default of `status_by` is the caller.
+ * Returns the columns of the status. `status_reason` and `status_by` describe the latest change of `status`. A change
+ * without `status_by` sets it to the caller; a change without `status_reason` clears it.
  */
 function statusColumns(context: Context, before: Organization, { status, statusReason, statusBy }: Values) {
   const changed = status !== undefined && status !== before.status

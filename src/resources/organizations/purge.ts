@@ -1,4 +1,4 @@
-/** Purges memberships of deleted users and expired invitations. */
+/** Purges deleted users with their memberships and invitations, and expired invitations. */
 import { limits } from '../../kernel/limits.js'
 import type { Context } from '../../platform/context.js'
 import { runInBatches } from '../../platform/jobs/batch-delete.js'
@@ -10,8 +10,8 @@ import { purgeUsers } from '../users/purge.js'
 import { bumpGroupVersions, groupIdsOf, memberEventSubject, memberInclude } from './members.js'
 
 /**
- * Makes due deletions of users final: removes their invitations and memberships first, then the users, so that no
- * membership refers to a purged user. Periodic job; repeated and concurrent runs are safe.
+ * Purges the users whose `purge_at` has passed: deletes their invitations and memberships first, then purges the users,
+ * so that no membership refers to a purged user. Periodic job; repeated and concurrent runs are safe.
  */
 export async function purgeDeletedUsers(context: Context): Promise<void> {
   await skipWhileRepartitioning(context, async () => {
@@ -34,7 +34,7 @@ async function purgeMemberships(context: Context): Promise<number> {
     await bumpGroupVersions(tx, [...new Set(members.flatMap(groupIdsOf))])
     await tx.db.organizationMember.deleteMany({ where: { id } })
     for (const member of members) {
-      // No user data: the audit log keeps this event after the user is purged.
+      // The event contains no personal data, because the audit log keeps the event after the purge of the user.
       const data = { status: member.status, scopes: member.scopes, groups: groupIdsOf(member), reason: 'user_deleted' }
       await recordEvent(tx, 'organization.membership.deleted', { ...memberEventSubject(member), data })
     }
@@ -43,8 +43,9 @@ async function purgeMemberships(context: Context): Promise<number> {
 }
 
 /**
- * Invitations contain an email address. Selects those that the user accepted, and those sent to the user's address
- * before the deletion; later ones belong to another user with the same address.
+ * Selects the invitations that contain the email address of a user to purge: the invitations that the user accepted,
+ * and those that were sent to the address before the deletion was requested. Invitations that were sent to the address
+ * later are meant for another user.
  */
 const invitationsToPurgeText = `
   WITH due AS (SELECT * FROM users WHERE purge_at <= $1::bigint AND status = 'pending_deletion')
@@ -90,8 +91,9 @@ const expiredInvitationsText = `
   LIMIT ${limits.organizationPurgeBatchSize} FOR UPDATE OF t SKIP LOCKED`
 
 /**
- * Deletes invitations `expiredInvitationRetention` after they expired. Events of an accepted invitation keep the
- * address until the user is purged; for others it is erased now, because there is no user to purge.
+ * Deletes invitations `expiredInvitationRetention` after they expired. The events of an accepted invitation keep the
+ * email address until the user is purged. The events of other invitations lose the address now, because there is no
+ * user whose purge would erase it. Periodic job.
  */
 export async function purgeExpiredInvitations(context: Context): Promise<void> {
   const before = context.now() - limits.expiredInvitationRetention

@@ -1,4 +1,7 @@
-/** Credits settled payments exactly once, from the request or the job (docs/contract.md#payment-challenge). */
+/**
+ * Credits settled payments exactly once (docs/contract.md#payment-challenge). The request of the top-up, the
+ * reconciliation job and the commands of an operator can do this concurrently.
+ */
 import type { Context } from '../../platform/context.js'
 import { type LedgerEntry, sql, type TopupAttempt } from '../../platform/postgres/database.js'
 import { isDuplicate } from '../../platform/postgres/errors.js'
@@ -10,14 +13,16 @@ import { recordTopupFailure } from './topup-attempts.js'
 
 /**
  * Credits a settled payment in one transaction, after checking again that the payment method and its allowed wallets
- * permit it. Otherwise the attempt ends as `conflict`, which needs a manual refund. Idempotent.
+ * permit the payment. If they do not, or if the transaction was credited before, the attempt ends in the state
+ * `conflict`, which needs a manual refund. Idempotent.
  * @returns the attempt in its new state
  */
 export async function creditAttempt(context: Context, id: string): Promise<TopupAttempt> {
   try {
     return await creditOnce(context, id)
   } catch (error) {
-    // Two attempts claimed the same transaction concurrently. On the second run, the entry of the other one is visible.
+    // Another attempt credited the same blockchain transaction concurrently. The second run sees the ledger entry of
+    // that attempt.
     if (!isDuplicate(error)) throw error
     return creditOnce(context, id)
   }

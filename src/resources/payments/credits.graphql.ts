@@ -51,13 +51,13 @@ class LedgerEntryPage extends pageType(LedgerEntry) {}
 
 @ObjectType({ description: 'A settled and credited payment.' })
 class Topup {
-  @Field(() => ID, { description: 'The id of its ledger entry.' })
+  @Field(() => ID, { description: 'The id of the ledger entry.' })
   id!: string
   @Field(() => MicroUsd)
   amountMicroUsd!: number
   @Field(() => MicroUsd, { description: 'The balance after this top-up.' })
   balanceMicroUsd!: number
-  @Field(() => String, { description: '`<network>:<transaction>`' })
+  @Field(() => String, { description: 'The payment: `<network>:<transaction>`.' })
   paymentReference!: string
   @Field(() => JSONObject, { description: 'The x402 SettlementResponse.' })
   settlement!: object
@@ -87,7 +87,7 @@ export class CreditResolver {
 
   @Mutation(() => Topup, {
     description:
-      'Tops up the prepaid credit with an x402 payment. Without a payment it fails with PAYMENT_REQUIRED, which contains the payment requirements to sign.',
+      'Tops up the prepaid credit with an x402 payment. Without a payment, the mutation fails with the error PAYMENT_REQUIRED, which contains the payment requirements to sign.',
   })
   @Scope('credits', 'manage')
   @ManagesOwnTransactions()

@@ -1,7 +1,6 @@
 /**
- * Prepaid credit of accounts and its ledger (docs/contract.md#account-ledger-and-payment-method-fields). The balance is
- * a separate row: its lock serializes the ledger entries of an account, and its CHECK constraint prevents a negative
- * balance.
+ * The prepaid credit of accounts and the ledger (docs/contract.md#account-ledger-and-payment-method-fields). The
+ * balance of an account is a row of `credits`. The lock of this row serializes the ledger entries of the account.
  */
 import { newRow } from '../../kernel/ids.js'
 import { checkPageLimit, type Page, type PageRequest, toPage } from '../../kernel/pagination.js'
@@ -11,14 +10,16 @@ import { type InAccount, newestFirst, requireAccount, whereOlderThanCursor } fro
 
 export interface NewLedgerEntry extends InAccount {
   type: 'topup' | 'charge' | 'refund' | 'adjustment'
-  /** Signed: negative for charges. */
+  /** The amount in micro-USD; negative for charges. */
   amountMicroUsd: number
   description: string | null
   network?: string
   transactionId?: string
 }
 
-/** Timestamps of the entries of an account increase strictly, even if the clocks of two processes differ. */
+/**
+ * Makes the times of the ledger entries of an account increase strictly, even if the clocks of two processes differ.
+ */
 const updateBalanceText = `
   UPDATE credits SET balance_micro_usd = balance_micro_usd + $2::bigint, entry_at = greatest($3::bigint, entry_at + 1)
   WHERE account_id = $1 AND balance_micro_usd + $2::bigint >= 0
@@ -27,8 +28,9 @@ const createCreditText = `
   INSERT INTO credits (account_id, balance_micro_usd, entry_at) VALUES ($1, 0, 0) ON CONFLICT (account_id) DO NOTHING`
 
 /**
- * Changes the balance of an account and adds a ledger entry. Call it in the transaction of the reason for the change.
- * @returns undefined, without a change, if the balance would become negative
+ * Changes the balance of an account and adds a ledger entry. Call it in the transaction of the operation that is
+ * charged or credited.
+ * @returns the ledger entry; undefined if nothing was changed, because the balance would become negative
  */
 export async function addLedgerEntry(context: Context, entry: NewLedgerEntry): Promise<LedgerEntry | undefined> {
   const { accountId, amountMicroUsd } = entry
@@ -40,7 +42,7 @@ export async function addLedgerEntry(context: Context, entry: NewLedgerEntry): P
   return context.db.ledgerEntry.create({ data: { ...row, ...entry, balanceMicroUsd: updated.balance } })
 }
 
-/** Returns the balance in micro-USD. */
+/** Returns the balance of an account in micro-USD; 0 for an account without ledger entries. */
 export async function balanceOf(context: Context, { accountId }: InAccount): Promise<number> {
   const credit = await context.db.credit.findUnique({ where: { accountId } })
   return Number(credit?.balanceMicroUsd ?? 0)
@@ -63,6 +65,6 @@ export async function listLedgerEntries(
   return toPage(rows, limit)
 }
 
-/** Returns the public reference of a payment: `<network>:<transaction>`. */
+/** Returns the payment reference, `<network>:<transaction>`; null if there is no transaction. */
 export const paymentReferenceOf = (payment: { network: string | null; transactionId: string | null }): string | null =>
   payment.network && payment.transactionId ? `${payment.network}:${payment.transactionId}` : null

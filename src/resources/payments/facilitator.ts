@@ -1,7 +1,7 @@
 /**
  * Client of the x402 facilitator (docs/contract.md#payment-challenge), which verifies and settles payments. Responses
  * that do not follow the protocol count as no response, and a settlement without a response has an unknown outcome. Of
- * its texts, callers only see error codes of the protocol.
+ * the facilitator's texts, callers see only the error codes of the protocol.
  */
 import { ApiError } from '../../kernel/errors.js'
 import { limits } from '../../kernel/limits.js'
@@ -12,7 +12,7 @@ import { OutboundError, type OutboundResponse } from '../../platform/outbound/ou
 import { sameAddress } from './payment-methods.js'
 import { authorizationOf, type Payment, type PaymentRequirements, X402_VERSION } from './x402.js'
 
-/** The request body of both endpoints. */
+/** The request body of the endpoints `verify` and `settle`. */
 export interface FacilitatorRequest {
   x402Version: number
   paymentPayload: object
@@ -27,7 +27,7 @@ export type SettlementOutcome =
   | { kind: 'refused'; reason: string; transactionId: string | null }
   | { kind: 'unknown' }
 
-/** Builds the request from our payment requirements, not from those in the payment. */
+/** Builds a request with the payment requirements of Gatehouse, not with those that the payment contains. */
 export const createFacilitatorRequest = (payment: Payment, requirements: PaymentRequirements): FacilitatorRequest => ({
   x402Version: X402_VERSION,
   paymentPayload: {
@@ -56,15 +56,16 @@ export async function verifyPayment(
   const { network } = request.paymentRequirements
   const signer = authorizationOf(payment)?.from
   const payer = parseWalletAddress(body['payer']) ?? signer
-  // The signer pays, so the allowlist must be checked against the signer.
+  // The signer pays, and the payer is checked against the allowed wallets. A payer other than the signer is an invalid
+  // response.
   if (payer === undefined || (signer !== undefined && !sameAddress(network, signer, payer)))
     throw facilitatorUnavailableError()
   return { valid: true, payer }
 }
 
 /**
- * Settles a payment. Safe to repeat, because the nonce is valid for one transfer. Never throws because of the
- * facilitator.
+ * Settles a payment. It is safe to repeat the call, because the nonce is valid for one transfer. Errors of the
+ * facilitator are not thrown; they become an outcome.
  * @param payer the verified signer; a settlement with another payer or amount does not belong to this payment
  */
 export async function settlePayment(
@@ -87,7 +88,7 @@ export async function settlePayment(
   }
   if (body['success'] !== false) return { kind: 'unknown' }
   const reason = parseErrorCode(body['errorReason'], 'settlement_failed')
-  // A failure because the payment was settled before counts as settled.
+  // If the facilitator reports a failure because this payment was already settled, the payment counts as settled.
   if (transactionId && isThisPayment && /already|duplicate/.test(reason)) {
     return { kind: 'settled', transactionId, payer: parseWalletAddress(body['payer']) ?? null }
   }

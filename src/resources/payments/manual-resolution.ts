@@ -1,6 +1,7 @@
 /**
- * Manual resolution of payments whose outcome is unknown, by an operator who has looked up the transaction on the
- * chain. Concurrent resolutions are safe, by another operator or by the reconciliation job (reconcile-topup.ts).
+ * Manual resolution of payments with an unknown outcome, by an operator who has looked up the transaction on the
+ * blockchain. It is safe if another operator or the reconciliation job (reconcile-topup.ts) resolves the payment
+ * concurrently.
  */
 import { conflict, invalidField, notFound } from '../../kernel/errors.js'
 import { limits } from '../../kernel/limits.js'
@@ -18,13 +19,13 @@ const markSettledText = `
   WHERE id = $1 AND state IN ('unknown', 'unresolved') RETURNING id`
 
 /**
- * Credits a payment that the operator found on the chain, under the same conditions as any other payment
- * (docs/contract.md#payment-challenge): the payment method must still allow it, and its transaction must not be
- * credited yet. Idempotent.
+ * Credits a payment whose transaction the operator found on the blockchain. The conditions are those of every payment
+ * (docs/contract.md#payment-challenge): the payment method must still allow the payment, and the transaction must not
+ * be credited yet. Idempotent.
  * @param transactionReference the transaction id, or the payment reference `<network>:<transaction>`
  * @returns the attempt in the state `credited`, or `conflict` with the reason
- * @throws not_found; invalid_request for an invalid transaction id of the network; conflict if the payment was settled
- *   by another transaction or its outcome is known
+ * @throws not_found; invalid_request if the text is not a transaction id of the network; conflict if the payment is
+ *   being settled, was refused or was settled by another transaction
  */
 export async function creditFoundPayment(
   context: Context,
@@ -41,7 +42,7 @@ export async function creditFoundPayment(
   if (!transactionId) throw invalidField('transaction', 'invalid_format', transactionFormatMessage(network))
   await transaction(context, async (tx) => {
     const [updated] = await sql(tx.db, markSettledText, id, transactionId, tx.now())
-    // If this process stops before it credits the payment, the reconciliation job does.
+    // If this process stops before it credits the payment, the reconciliation job credits the payment.
     if (updated) await enqueue(tx, RECONCILE_TASK, [{ attemptId: id }], tx.now() + limits.topupReconciliationDelay)
   })
   const attempt = await requireAttempt(context, id)
@@ -50,8 +51,8 @@ export async function creditFoundPayment(
 }
 
 /**
- * Closes a payment that was not settled, so that the account can pay again. Only possible after reconciliation has
- * ended, because until then the facilitator may still report a settlement. Idempotent.
+ * Closes a payment that was not settled, so that the account can pay again. This is possible only after reconciliation
+ * has ended, because until then the facilitator may still report a settlement. Idempotent.
  * @returns the attempt in the state `refused`
  * @throws not_found; conflict if the outcome is known or reconciliation is in progress
  */

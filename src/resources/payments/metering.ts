@@ -1,6 +1,6 @@
 /**
- * Metered operations (docs/contract.md#account-ledger-and-payment-method-fields): the charge commits with the
- * operation.
+ * Charges accounts for metered operations (docs/contract.md#account-ledger-and-payment-method-fields). The charge and
+ * the operation commit together.
  */
 import { ApiError } from '../../kernel/errors.js'
 import type { Context } from '../../platform/context.js'
@@ -10,10 +10,11 @@ import { addLedgerEntry, balanceOf, type NewLedgerEntry } from './credits.js'
 import { isGatedText } from './payment-methods.js'
 
 /**
- * Runs an operation and charges its price if it has one and the account is gated. Replays of an idempotency key never
- * reach this function.
- * @param operation name of the root field
- * @throws payment_required if the credit does not cover the price, and the errors of `work`; nothing is charged then
+ * Runs an operation, and charges its price if the operation has a price and the account is gated. Requests that are
+ * replayed because of their idempotency key never reach this function.
+ * @param operation name of the GraphQL root field
+ * @throws payment_required if the credit does not cover the price, and the errors of `work`; in both cases nothing is
+ *   charged
  */
 export async function withMetering<T>(
   context: Context,
@@ -29,7 +30,8 @@ export async function withMetering<T>(
     if (!account?.gated) return work(tx)
     if ((await balanceOf(tx, charge)) < price) throw insufficientCreditError(charge)
     const result = await work(tx)
-    // The charge comes last, because it locks the balance of the account and would serialize the work.
+    // The charge comes last, because it locks the balance of the account. If it came first, the operations of an
+    // account could not run concurrently.
     if (!(await addLedgerEntry(tx, charge))) throw insufficientCreditError(charge)
     return result
   })
@@ -38,5 +40,5 @@ export async function withMetering<T>(
 const insufficientCreditError = ({ accountId, amountMicroUsd, description }: NewLedgerEntry): ApiError =>
   new ApiError(
     'payment_required',
-    `${description} costs ${-amountMicroUsd} micro-USD, and the prepaid credit of this account does not cover it. Top it up at /v1/accounts/${accountId}/credits/topups.`,
+    `${description} costs ${-amountMicroUsd} micro-USD, which the prepaid credit of this account does not cover. Top up the credit at /v1/accounts/${accountId}/credits/topups.`,
   )

@@ -141,7 +141,7 @@ export class PaymentMethodResolver {
 
   @FieldResolver(() => MicroUsd, {
     nullable: true,
-    description: 'Stored for clients. The server makes no automatic top-ups.',
+    description: 'The amount of automatic top-ups, stored for clients. Gatehouse makes no automatic top-ups.',
   })
   autoTopupIncrementMicroUsd(@Root() method: PaymentMethodRow): bigint | null {
     return method.autoTopupMicroUsd

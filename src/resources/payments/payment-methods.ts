@@ -1,6 +1,7 @@
 /**
- * Payment methods of an account (docs/contract.md#account-ledger-and-payment-method-fields): at most one is active, and
- * removed ones stay in the list. An account with an active payment method is gated (docs/contract.md#accounts).
+ * Payment methods of an account (docs/contract.md#account-ledger-and-payment-method-fields). At most one is active;
+ * removed ones stay in the list. Unless an operator overrides the billing mode, an account is gated while it has an
+ * active payment method (docs/contract.md#accounts).
  */
 import { z } from 'zod'
 import { badRequest, notFound } from '../../kernel/errors.js'
@@ -81,7 +82,9 @@ export async function createPaymentMethod(context: Context, path: InAccount, inp
   )
 }
 
-/** @throws invalid_request, also if another method is active, not_found, also for removed methods */
+/**
+ * @throws invalid_request for invalid input or if another payment method is active; not_found, also if it is removed
+ */
 export async function updatePaymentMethod(
   context: Context,
   path: PaymentMethodPath,
@@ -113,7 +116,10 @@ export async function updatePaymentMethod(
   )
 }
 
-/** Removes a payment method permanently, without a grace period. @throws not_found, also if it was removed before */
+/**
+ * Removes a payment method permanently. Payments in progress have no grace period.
+ * @throws not_found, also if the payment method is already removed
+ */
 export async function removePaymentMethod(context: Context, path: PaymentMethodPath): Promise<void> {
   await transaction(context, async (tx) => {
     const { id } = await lockMethod(tx, path)
@@ -127,7 +133,7 @@ export async function removePaymentMethod(context: Context, path: PaymentMethodP
   })
 }
 
-/** Returns the active payment method of an account. */
+/** Returns the active payment method of an account, or null. */
 export const findActiveMethod = (context: Context, { accountId }: InAccount): Promise<PaymentMethod | null> =>
   context.db.paymentMethod.findFirst({ where: { accountId, type: 'x402', status: 'active' } })
 
@@ -136,17 +142,18 @@ export const isActive = ({ status }: PaymentMethod): boolean => status === 'acti
 export const allowedWalletsOf = ({ allowedPayerWallets }: PaymentMethod): string[] | null =>
   allowedPayerWallets as string[] | null
 
-/** Compares wallet addresses. eip155 addresses are case-insensitive hexadecimal numbers; others are case-sensitive. */
+/** Compares wallet addresses. Addresses of EIP-155 networks are case-insensitive; others are case-sensitive. */
 export const sameAddress = (network: string, one: string, other: string): boolean =>
   network.startsWith('eip155:') ? one.toLowerCase() === other.toLowerCase() : one === other
 
-/** Returns whether this wallet may pay with the method. */
+/** Returns whether a wallet may pay with a payment method. */
 export const mayPay = (method: PaymentMethod, network: string, payer: string): boolean =>
   allowedWalletsOf(method)?.some((address) => sameAddress(network, address, payer)) ?? true
 
 /**
- * Returns the method if a payment in progress may still be credited: while the method is active, and during the grace
- * period after it was disabled. Locks the row, so that its status does not change before the transaction ends.
+ * Returns the payment method if a payment in progress may still be credited: while the payment method is active, and
+ * during the grace period after it was disabled. Otherwise returns null. Locks the row, so that the status does not
+ * change before the transaction ends.
  */
 export async function findPayableMethod(
   context: Context,
@@ -162,7 +169,8 @@ export async function findPayableMethod(
 }
 
 /**
- * Returns whether account $1 is gated (docs/contract.md#accounts) as one row, or no row if there is no such account.
+ * SQL: selects one row that says whether the account $1 is gated (docs/contract.md#accounts), or no row for an unknown
+ * account.
  */
 export const isGatedText = `
   SELECT coalesce(a.billing_mode_override, CASE WHEN EXISTS (
@@ -170,7 +178,7 @@ export const isGatedText = `
   ) THEN 'gated' ELSE 'ungated' END) = 'gated' AS gated
   FROM accounts a WHERE a.id = $1`
 
-/** Returns which of these accounts have an active payment method, for DataLoader. */
+/** Returns for each account whether it has an active payment method. For a DataLoader. */
 export async function activePaymentMethodFlagsOf(context: Context, accountIds: readonly string[]): Promise<boolean[]> {
   const where = { accountId: { in: [...accountIds] }, status: 'active' }
   const rows = await context.db.paymentMethod.findMany({ where, select: { accountId: true } })
@@ -188,7 +196,7 @@ const methodColumns = ({ allowedPayerWallets: given, autoTopupIncrementMicroUsd:
   ...(increment !== undefined && { autoTopupMicroUsd: increment }),
 })
 
-/** Reads the method and locks its row until the transaction ends. @throws not_found */
+/** Reads a payment method and locks its row until the transaction ends. @throws not_found, also if it is removed */
 async function lockMethod(context: Context, { accountId, methodId }: PaymentMethodPath): Promise<PaymentMethod> {
   await sql(
     context.db,
@@ -202,7 +210,10 @@ async function lockMethod(context: Context, { accountId, methodId }: PaymentMeth
   return method
 }
 
-/** A unique index enforces the limit under parallel requests (docs/contract.md#limits-under-parallel-requests). */
+/**
+ * Converts the error of the unique index that allows one active payment method per account, also under parallel
+ * requests (docs/contract.md#limits-under-parallel-requests).
+ */
 async function rejectSecondActiveMethod<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()
@@ -212,7 +223,7 @@ async function rejectSecondActiveMethod<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Returns the API fields of a row. */
+/** Returns the API fields of a payment method that an update can change. */
 const contractFields = (method: PaymentMethod) => ({
   label: method.label,
   enabled: isActive(method),

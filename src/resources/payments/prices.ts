@@ -1,5 +1,5 @@
 /**
- * Prices of operations in micro-USD, by the name of their root field (`createUser`). Operations without a price are
- * free. Only gated accounts pay, from their prepaid credit (docs/contract.md#accounts).
+ * Prices of operations in micro-USD, by the name of the GraphQL root field, such as `createUser`. Operations without a
+ * price are free. Only gated accounts pay, from their prepaid credit (docs/contract.md#accounts).
  */
 export const prices: Readonly<Record<string, number>> = {}

@@ -1,7 +1,8 @@
 /**
- * Finishes top-ups that were interrupted: the process died between settlement and credit, or the facilitator's response
- * was lost (docs/decisions/0029). Settling again cannot charge twice, because the signed nonce is valid for one
- * transfer. Only a success response is conclusive; a failure says nothing about the first request.
+ * Finishes top-ups that were interrupted because the process crashed between settlement and credit, or because the
+ * response of the facilitator was lost (docs/decisions/0029). Repeating a settlement cannot charge the payer twice,
+ * because the signed nonce is valid for one transfer. Only a successful response is conclusive: a failure of the
+ * repeated request does not say whether the first request was settled.
  */
 import { limits } from '../../kernel/limits.js'
 import { isLeaseFree } from '../../platform/jobs/lease.js'
@@ -11,7 +12,10 @@ import { settlePayment } from './facilitator.js'
 import { findPayableMethod } from './payment-methods.js'
 import { closeAttempt, decryptRequest, RECONCILE_TASK, recordOutcome } from './topup-attempts.js'
 
-/** Retries from ten seconds on with a doubling delay; the last attempt is about three hours after the first. */
+/**
+ * The first retry is after ten seconds. The delay doubles with each retry, up to one hour. The last retry is about
+ * three hours after the first run.
+ */
 export const reconcileTopup: Task = {
   name: RECONCILE_TASK,
   maxAttempts: limits.maxTopupReconciliationAttempts,

@@ -1,10 +1,11 @@
 /**
- * Attempts to top up. The row is committed before the facilitator is asked to settle, and the outcome is committed
- * right after its response, so that another process can continue after a crash at any point.
+ * Attempts to top up. The row of an attempt is committed before the facilitator is asked to settle the payment, and the
+ * outcome is committed right after the response of the facilitator, so that another process can continue after a crash
+ * at any point.
  *
- *     settling ─→ settled ─→ credited, or conflict if the payment method no longer allows the payment
+ *     settling ─→ settled ─→ credited, or conflict if the payment cannot be credited (credit-attempt.ts)
  *        ├─→ unknown ─→ settled, or unresolved if the outcome cannot be determined (reconcile-topup.ts)
- *        └─→ refused: nothing was paid, and the payment can be tried again
+ *        └─→ refused: nothing was paid, and the same payment can be sent again
  *
  * An operator resolves `unresolved` attempts to `credited`, `conflict` or `refused` (manual-resolution.ts).
  */
@@ -35,8 +36,8 @@ export interface NewTopupAttempt extends InAccount {
 type PaymentIdentity = InAccount & Pick<NewTopupAttempt, 'payment' | 'requirements'>
 
 /**
- * Finds an earlier attempt with the same payment, unless it was refused.
- * @throws conflict if the payment identifier was used for another payment in the last 24 hours
+ * Finds an earlier attempt with the same payment that was not refused.
+ * @throws conflict if the account used the payment identifier for another payment in the last 24 hours
  */
 export async function findAttempt(context: Context, identity: PaymentIdentity): Promise<TopupAttempt | null> {
   const { accountId, payment, requirements } = identity
@@ -58,7 +59,10 @@ const settlementLease = leaseSql({
   duration: limits.facilitatorSettleTimeout + limits.topupSettlementMargin,
 })
 
-/** Each payment has one attempt. A refused payment can be tried again, also for another account. */
+/**
+ * Each payment has one row. If the payment was refused, the new attempt replaces the row, even if the new attempt is
+ * for another account.
+ */
 const insertAttemptText = `
   INSERT INTO topup_attempts AS attempt (id, account_id, method_id, amount_micro_usd, network, payment_key, identifier,
     request, state, settlement_lease_expires_at, payer, created_at, updated_at)
@@ -70,9 +74,10 @@ const insertAttemptText = `
   RETURNING id`
 
 /**
- * Records that a payment is about to be settled and enqueues the job that finishes it if this process fails.
- * @returns `isOurs` is true if this request must settle the payment; otherwise `attempt` belongs to another request
- * @throws conflict as findAttempt
+ * Records that a payment is about to be settled, and enqueues the job that finishes the attempt if this process fails.
+ * @returns the attempt; `isOurs` is true if the caller must settle the payment, false if another request has begun the
+ *   attempt
+ * @throws the errors of `findAttempt`
  */
 export async function beginAttempt(
   context: Context,
@@ -80,7 +85,7 @@ export async function beginAttempt(
 ): Promise<{ attempt: TopupAttempt; isOurs: boolean }> {
   const { accountId, method, payment, requirements, request, payer } = newAttempt
   return transaction(context, async (tx) => {
-    // Serializes the attempts of an account, so that two payments cannot use the same identifier.
+    // The row lock serializes the attempts of an account, so that two payments cannot use the same identifier.
     await sql(tx.db, 'SELECT id FROM accounts WHERE id = $1 FOR NO KEY UPDATE', accountId)
     const existing = await findAttempt(tx, newAttempt)
     if (existing) return { attempt: existing, isOurs: false }
@@ -99,7 +104,10 @@ export async function beginAttempt(
   })
 }
 
-/** Decrypts the request to the facilitator for a retry. @throws invalid_request after the payment was closed */
+/**
+ * Decrypts the request to the facilitator for a retry.
+ * @throws invalid_request if the attempt is credited or refused
+ */
 export const decryptRequest = ({ encryptor }: Context, { request }: TopupAttempt): FacilitatorRequest => {
   if (request === null) throw badRequest('This payment is already closed.')
   return JSON.parse(encryptor.decrypt(request))
@@ -111,13 +119,14 @@ const settledText = `
 const unknownText = `
   UPDATE topup_attempts SET state = 'unknown', updated_at = $2 WHERE id = $1 AND state = 'settling'`
 
-/** Records the response of the facilitator in its own transaction. */
+/** Records the response of the facilitator in a separate transaction. */
 export async function recordOutcome(context: Context, { id }: TopupAttempt, outcome: SettlementOutcome): Promise<void> {
   const now = context.now()
   if (outcome.kind === 'settled') {
     await context.database.query('topup-settled', settledText, [id, outcome.transactionId, outcome.payer, now])
   } else if (outcome.kind === 'unknown' || outcome.transactionId) {
-    // A transaction that failed on the chain may still be included later, so the outcome is unknown.
+    // The facilitator reports a failed transaction. It may still be included in the blockchain later, so the outcome is
+    // unknown.
     await context.database.query('topup-unknown', unknownText, [id, now])
   } else {
     await closeAttempt(context, id, 'refused', outcome.reason)

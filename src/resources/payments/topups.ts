@@ -1,6 +1,6 @@
 /**
- * Top-ups with x402 v2 (docs/contract.md#payment-challenge), in numbered steps. Their order ensures that a settled
- * payment is credited exactly once.
+ * Top-ups with x402 v2 (docs/contract.md#payment-challenge), in numbered steps. The order of the steps ensures that a
+ * settled payment is credited exactly once.
  */
 import { z } from 'zod'
 import { ApiError, badRequest } from '../../kernel/errors.js'
@@ -29,6 +29,7 @@ const topupRules = z.strictObject({ amountMicroUsd: amountRule })
 
 /** Result of a paid top-up. */
 export interface Topup {
+  /** Id of the ledger entry. */
   id: string
   amountMicroUsd: bigint
   balanceMicroUsd: bigint
@@ -39,10 +40,12 @@ export interface Topup {
 }
 
 /**
- * Settles a payment and adds it to the prepaid credit.
- * @param header the PAYMENT-SIGNATURE header; without it, the error contains the payment challenge
+ * Settles a payment and adds the amount to the prepaid credit of an account.
+ * @param header the payment, as in the header PAYMENT-SIGNATURE; without a payment, the error contains the payment
+ *   challenge
  * @throws invalid_request, not_found, too_many_requests, payment_required with the challenge, conflict if the payment
- *   was used before, is being settled or was settled without a credit, bad_gateway if the facilitator does not respond
+ *   was used for another top-up, is being settled or was settled without a credit, bad_gateway if the facilitator does
+ *   not respond, unavailable if the payment is settled and its credit is pending
  */
 export async function topUp(
   context: Context,
@@ -106,7 +109,7 @@ export async function topUp(
     )
   }
 
-  // 6. Credit the payment, if the payment method still allows it.
+  // 6. Credit the payment, if the payment method still allows the payment.
   const credited = await creditAttempt(context, attempt.id).catch((error) => {
     context.log.error(
       { err: error, attempt: attempt.id },
@@ -122,7 +125,7 @@ const tooManyTopups = (seconds: number): string => `Too many top-ups. Try again 
 const recordFailure = (context: Context, failure: Parameters<typeof recordTopupFailure>[1]): Promise<void> =>
   transaction(context, (tx) => recordTopupFailure(tx, failure))
 
-/** Error for an unknown outcome: the payment may have been settled. */
+/** The error for an unknown outcome of the settlement: the payment may have been settled. */
 const outcomeUnknownError = (): ApiError =>
   new ApiError(
     'bad_gateway',
@@ -130,7 +133,7 @@ const outcomeUnknownError = (): ApiError =>
     { extra: { retryable: false } },
   )
 
-/** Error for a settled payment whose credit could not be written. */
+/** The error for a settled payment whose credit could not be written yet. */
 const creditPendingError = (): ApiError =>
   new ApiError(
     'unavailable',
@@ -148,7 +151,9 @@ const failedSettlement = (
   network,
 })
 
-/** Returns the result of an earlier or finished attempt, or throws the error for its state. */
+/**
+ * Returns the top-up of a credited attempt. For an attempt in another state, throws the error that describes the state.
+ */
 async function topupResponse(
   context: Context,
   attempt: TopupAttempt,

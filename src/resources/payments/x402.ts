@@ -14,14 +14,16 @@ import { parseJson, UnsafeInputError } from '../../kernel/safe-json.js'
 import { sameAddress } from './payment-methods.js'
 
 export const X402_VERSION = 2
-/** Name of the GraphQL argument with the payment. `/v1` reports it as the header. */
+/**
+ * The GraphQL argument with the payment, as named in errors. Errors of `/v1` name the header PAYMENT-SIGNATURE instead.
+ */
 const PAYMENT_ARGUMENT = 'paymentSignature'
 
 /** `PaymentRequirements` of x402. */
 export interface PaymentRequirements {
   scheme: 'exact'
   network: string
-  /** In the smallest unit of the asset. USDC has six decimals, so this is the amount in micro-USD. */
+  /** The amount in the smallest unit of the asset. USDC has six decimals, so the unit is the micro-USD. */
   amount: string
   asset: string
   payTo: string
@@ -35,7 +37,7 @@ export interface Payment {
   payload: Record<string, unknown>
   resource?: Record<string, unknown> | undefined
   extensions?: Record<string, unknown> | undefined
-  /** The id of the payment-identifier extension, chosen by the payer. */
+  /** The id that the payer chose with the extension `payment-identifier`; null without the extension. */
   identifier: string | null
 }
 
@@ -92,9 +94,9 @@ export interface PaymentOffer {
 const encodeHeader = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64')
 
 /**
- * Creates the 402 error with the challenge in a header and in the body, and with the settlement response of a failed
- * payment.
- * @param error human-readable message
+ * Creates the 402 error, which has the challenge in the header PAYMENT-REQUIRED and in the body.
+ * @param error the error message
+ * @param settlement the settlement response of a failed payment, which becomes the header PAYMENT-RESPONSE
  */
 export function paymentRequiredError(
   { url, requirements }: PaymentOffer,
@@ -128,7 +130,7 @@ const identifierRule = z
   .string('must be a string.')
   .regex(/^[A-Za-z0-9_-]{16,128}$/, 'must have 16 to 128 letters, digits, hyphens and underscores.')
 
-/** Parses a PAYMENT-SIGNATURE header. @throws invalid_request */
+/** Parses a payment as in the header PAYMENT-SIGNATURE. @throws invalid_request */
 export function parsePayment(header: string): Payment {
   const text = header.trim()
   if (!/^[A-Za-z0-9+/_-]+={0,2}$/.test(text)) throw invalidPaymentError('must be base64.')
@@ -161,7 +163,10 @@ export function authorizationOf(payment: Payment): { from: string; to: string; v
   return isHex(from) && isHex(to) && isHex(nonce) ? { from, to, value: String(value), nonce } : null
 }
 
-/** Returns whether a payment accepts the requirements and its authorization matches them. */
+/**
+ * Returns whether `accepted` of a payment equals the requirements. The EIP-3009 authorization of the payment, if there
+ * is one, must also transfer the required amount to the required address.
+ */
 export function acceptsRequirements(payment: Payment, requirements: PaymentRequirements): boolean {
   const { network } = requirements
   const canonicalize = (value: unknown): string => {
@@ -177,8 +182,10 @@ export function acceptsRequirements(payment: Payment, requirements: PaymentRequi
 }
 
 /**
- * Returns the identity of a payment. For EIP-3009 it is the wallet and the nonce, which is valid for one transfer; the
- * signature is not part of it, because it has more than one valid encoding.
+ * Returns the identity of a payment. For an EIP-3009 authorization, the identity consists of the network, the asset,
+ * the wallet and the nonce, because a nonce is valid for one transfer. The signature is not a part of the identity,
+ * because a signature has more than one valid encoding. For other payments, the identity contains a hash of the
+ * payload.
  */
 export function paymentKeyOf(payment: Payment, { network, asset }: PaymentRequirements): string {
   const authorization = authorizationOf(payment)

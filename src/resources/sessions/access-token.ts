@@ -1,7 +1,7 @@
 /**
  * Verifies access tokens of this deployment, for every endpoint that accepts one: Core API, userinfo, introspection,
- * session check (docs/contract.md#liveness-of-access-tokens). The claims were true when the token was signed. One
- * statement per use checks the current state of the session, the principal and the issuer.
+ * session check (docs/contract.md#liveness-of-access-tokens). The claims describe the state when the token was signed.
+ * With each use of the token, one statement checks the current state of the session, the principal and the issuer.
  */
 import { createHash, createPublicKey, type KeyObject } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
@@ -43,26 +43,32 @@ export interface ExtraColumns {
 }
 const noExtraColumns: ExtraColumns = { name: 'access-token-state', columns: '', joins: '' }
 
-/** A valid access token with the data of its rows. */
+/** A valid access token with facts about its client, user, session and personal token from the database. */
 export interface ActiveToken {
   claims: AccessTokenClaims
   accountId: string
   issuerId: string
   /**
-   * `active` or `deleted`. User tokens of a deleted client stay valid until they expire
-   * (docs/contract.md#request-bodies).
+   * Status of the client: `active` or `deleted`, because user tokens of a deleted client stay valid until they expire
+   * (docs/contract.md#request-bodies). Null if there is no row of the client: for agents, personal tokens and clients
+   * with a metadata document.
    */
   clientStatus: string | null
-  /** The username of a user's token. */
+  /** Username of the user; null for a token of a client or agent. */
   username: string | null
+  /** Grant of the session; null for a token without a session. */
   grantId: string | null
-  /** The row of a personal token, which is active. `expires_at` in Unix milliseconds. */
+  /** The active personal token, with `expires_at` in Unix milliseconds; null for other access tokens. */
   personalToken: { name: string; restrictions: Restrictions; expires_at: number } | null
 }
 
 interface Caches {
+  /** Public keys by `kid`. */
   keys: LRUCache<string, { issuerId: string; alg: string; key: KeyObject }>
-  /** Tokens with a verified signature, by SHA-256. Verifying the signature is the most expensive step. */
+  /**
+   * Tokens with a verified signature, by SHA-256 of the token, because verifying a signature is the most expensive
+   * step.
+   */
   verifiedTokens: LRUCache<string, VerifiedToken>
 }
 
@@ -95,8 +101,8 @@ export async function verifyAccessToken<Extra extends object = object>(
 }
 
 /**
- * Verifies an access token without checking its current state, for revocation: a token of a suspended session must also
- * be revoked, or it would be valid again when the session is reactivated.
+ * Verifies an access token without checking its current state. For revocation: a token of a suspended session can be
+ * revoked too; otherwise it would be valid again when the session is reactivated.
  */
 export async function verifyUnexpiredAccessToken(
   context: Context,
@@ -122,7 +128,8 @@ async function verifySignature(context: Context, token: string): Promise<Verifie
   const known = verifiedTokens.get(hash)
   if (known) return known
 
-  // 1. A JWT whose header has the type of an access token (not of an ID token or logout token) and a key id.
+  // 1. The token is a JWT whose header has a key id and the type of an access token, not of an ID token or logout
+  // token.
   const jws = parseJws(token)
   if (!jws || !isAccessTokenType(jws.header['typ'])) return null
   const { claims } = jws
@@ -160,18 +167,20 @@ async function verifySignature(context: Context, token: string): Promise<Verifie
   return verifiedToken
 }
 
+const tokenStateTypes = ['text', 'text', 'text', 'text', 'text', 'text', 'bigint', 'text', 'boolean', 'text'] as const
 /**
- * Everything that can end a token before `exp`: the revocation list; its session (suspended, revoked, expired, idle);
- * its principal (user, client, agent); its issuer; its key.
+ * Selects no row if a token is no longer valid, although it has not expired: because it is in the revocation list, its
+ * session is suspended, revoked, expired or inactive, its user, client or agent is not active, its issuer is not
+ * active, or its signing key was removed.
  * - Tokens of a disabled client are invalid. User tokens of a deleted client are valid.
  * - A client with a metadata document has no row. Its tokens are valid while the issuer allows such clients.
- * - A token whose `client_id` is its `jti` is a personal token, whose row must be active.
- * - A token that was issued at a custom domain is valid at every address of the issuer while the domain is assigned.
- * - An exchanged token has the session of its subject token, whose client must not be disabled either.
- * - A token for an organization is invalid while the organization or the membership is suspended, and when the
- *   organization is deleted. If the member was removed, it is valid until the next refresh (docs/contract.md#members).
+ * - A token whose `client_id` equals its `jti` is a personal token. The row of the personal token must be active.
+ * - A token that was issued at a custom domain is valid at every address of the issuer while the domain is assigned to
+ *   the issuer.
+ * - An exchanged token has the session of its subject token. The client of this session must not be disabled either.
+ * - A token with `org_id` is invalid while the organization or the membership is suspended, and after the organization
+ *   was deleted. If the member was removed, the token is valid until the next refresh (docs/contract.md#members).
  */
-const tokenStateTypes = ['text', 'text', 'text', 'text', 'text', 'text', 'bigint', 'text', 'boolean', 'text'] as const
 const tokenStateText = ({ columns, joins }: ExtraColumns): string => `
   SELECT i.account_id AS "accountId", c.status AS "clientStatus", u.username, s.grant_id AS "grantId",
     CASE WHEN p.id IS NOT NULL THEN jsonb_build_object('name', p.name, 'restrictions', p.restrictions,
@@ -237,7 +246,7 @@ function cachesFor(tools: DatabaseHandle): Caches {
   return caches
 }
 
-/** RFC 9068 section 2.1: `at+jwt`, with or without `application/`, in any case. */
+/** RFC 9068 section 2.1: `at+jwt`, with or without `application/`, in upper or lower case. */
 const isAccessTokenType = (typ: unknown): boolean => typeof typ === 'string' && /^(application\/)?at\+jwt$/i.test(typ)
 
 function hasRequiredClaims(claims: Record<string, unknown>): claims is AccessTokenClaims {

@@ -1,6 +1,6 @@
 /**
- * OpenID Connect Back-Channel Logout 1.0 (docs/contract.md#back-channel-logout). The job is queued in the transaction
- * that ends the session. The logout token is created when the job runs.
+ * OpenID Connect Back-Channel Logout 1.0 (docs/contract.md#back-channel-logout), to which the section numbers in this
+ * file refer. A job is queued in the transaction that ends a session. The logout token is created when the job runs.
  */
 import { newId } from '../../kernel/ids.js'
 import { limits } from '../../kernel/limits.js'
@@ -21,7 +21,7 @@ export interface EndedSession {
   sessionId: string
 }
 
-/** Queues a logout request for each session. Call it in the transaction that ends them. */
+/** Queues a logout request for each session. Call it in the transaction that ends the sessions. */
 export async function enqueueBackchannelLogouts(context: Context, ended: readonly EndedSession[]): Promise<void> {
   // Repeated requests have the same `jti`, so that the client can detect them (section 2.6).
   const payloads = ended.map(({ issuerId, sessionId }) => ({ issuerId, sessionId, jti: newId('tok', context.now()) }))
@@ -36,7 +36,10 @@ interface LogoutTarget {
   alg: string
 }
 
-/** Reads the current client. Finds nothing if the logout URI was removed or the client or issuer was deleted. */
+/**
+ * Selects the client as it is when the job runs. Selects no row if the logout URI was removed, or if the client or the
+ * issuer was deleted.
+ */
 const targetText = `
   SELECT s.client_id AS "clientId", s.user_id AS "userId", c.settings->'openid'->>'backchannel_logout_uri' AS uri,
     CASE WHEN ${servesHostSql('s.host')} THEN s.host END AS host,
@@ -85,7 +88,7 @@ export const backchannelLogout: Task = {
   },
 }
 
-/** Section 2.4. A logout token must not have a nonce. */
+/** Returns the claims of a logout token (section 2.4). A logout token must not have a nonce. */
 function logoutClaims(
   { config, now }: Context,
   { issuerId, sessionId, jti, clientId, userId, host }: LogoutTarget & EndedSession & { jti: string },

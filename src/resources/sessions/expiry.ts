@@ -22,8 +22,9 @@ const expireText = `
     org_id AS "orgId"`
 
 /**
- * Stores the status `expired` of sessions after their absolute lifetime, and records an event for each. Their tokens
- * are invalid before this, because the expiry is checked with each use. A periodic job; safe to run in parallel.
+ * Stores the status `expired` of sessions after their absolute lifetime, and records an event for each session. Tokens
+ * become invalid at the expiry itself, not when this job runs, because each use checks the expiry. Periodic job;
+ * concurrent runs are safe.
  */
 export async function expireSessions(context: Context): Promise<void> {
   await runInBatches(context, limits.sessionExpiryBatchSize, () => expireBatch(context))

@@ -4,7 +4,7 @@ import { deleteInBatches } from '../../platform/jobs/batch-delete.js'
 
 /**
  * Deletes expired data of the IdP: codes, tokens, interactions, login states, revocations of expired tokens, counts of
- * failed sign-ins, ended sessions. The periodic job `purge-expired`; safe to run in parallel.
+ * failed sign-ins, ended sessions. Periodic job `purge-expired`; concurrent runs are safe.
  */
 export async function purgeExpiredIdpData(context: Context): Promise<void> {
   const now = context.now()

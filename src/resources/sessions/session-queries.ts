@@ -1,4 +1,4 @@
-/** Queries of sessions with their current status (docs/contract.md#session-fields). */
+/** Reads sessions with their current status (docs/contract.md#session-fields). */
 import { notFound } from '../../kernel/errors.js'
 import { checkPageLimit, type Page, type PageRequest, toPage } from '../../kernel/pagination.js'
 import type { Context } from '../../platform/context.js'
@@ -29,10 +29,10 @@ const columns = (now: string): string => `
   s.suspended_at AS "suspendedAt", s.suspension_reason AS "suspensionReason", s.reason_details AS "reasonDetails",
   s.created_at AS "createdAt", s.updated_at AS "updatedAt"`
 
-/** Ids as lists sort them. The collation keeps the planner from using the primary key (docs/decisions/0012). */
+/** SQL: the id as lists sort it. The collation keeps the planner from using the primary key (docs/decisions/0012). */
 const idSql = 's.id COLLATE "C"'
 
-/** Statuses that are stored and have an index. Few sessions have one of them. */
+/** The statuses that the partial index `sessions_of_user_by_status` contains, because they are stored and rare. */
 const indexedStatuses: readonly SessionStatus[] = ['revoked', 'suspended']
 
 const listText = (extraCondition: string): string => `
@@ -44,7 +44,10 @@ const listText = (extraCondition: string): string => `
     AND ($6::text IS NULL OR ${currentStatusSql('$4::bigint')} = $6::text) AND ($7::text IS NULL OR ${idSql} < $7::text)
   ORDER BY ${idSql} DESC LIMIT $8::int`
 
-/** Lists the sessions of a user by current status, newest first. @throws not_found for the user */
+/**
+ * Lists the sessions of a user, newest first. The filter applies to the current status.
+ * @throws not_found for the user
+ */
 export async function listSessions(
   context: Context,
   path: InUser,
@@ -80,7 +83,7 @@ const getText = `
 export const getSession = (context: Context, path: SessionPath): Promise<SessionWithCurrentStatus> =>
   requireSessionRow(context, path, getText)
 
-/** Like `getSession`, but locks the row until the transaction ends. */
+/** Like `getSession`, but locks the row of the session until the transaction ends. */
 export const lockSession = (context: Context, path: SessionPath): Promise<SessionWithCurrentStatus> =>
   requireSessionRow(context, path, `${getText} FOR UPDATE OF s`)
 

@@ -52,7 +52,9 @@ export class Session {
   clientId!: string
   @Field(() => ID, { nullable: true })
   orgId!: string | null
-  @Field(() => SessionStatusEnum, { description: 'The current status. inactive and expired follow from the time.' })
+  @Field(() => SessionStatusEnum, {
+    description: 'The current status. It becomes inactive at idleExpiresAt and expired at expiresAt.',
+  })
   status!: SessionStatus
   @Field(() => Int, { description: 'The time of the authentication in Unix seconds, like the claim auth_time.' })
   authTime!: number
@@ -145,7 +147,7 @@ export class SessionResolver {
     return getSession(context, path)
   }
 
-  @Mutation(() => Session, { description: 'Ends a session and all its tokens.' })
+  @Mutation(() => Session, { description: 'Ends a session. All its tokens become invalid.' })
   @Scope('issuers.sessions', 'write')
   revokeSession(
     @Ctx() context: Context,
@@ -156,7 +158,9 @@ export class SessionResolver {
     return revokeSession(context, path, input)
   }
 
-  @Mutation(() => Session, { description: 'Suspends a session. Its tokens are invalid until it is reactivated.' })
+  @Mutation(() => Session, {
+    description: 'Suspends a session. Its tokens are invalid until the session is reactivated.',
+  })
   @Scope('issuers.sessions', 'write')
   suspendSession(
     @Ctx() context: Context,

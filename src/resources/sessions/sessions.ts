@@ -1,6 +1,7 @@
 /**
- * Sessions (docs/contract.md#sessions): a user who is signed in at one client. The id is the `sid` of its tokens, so a
- * token is valid only while its session is. Ending a session deletes its refresh tokens in the same statement.
+ * Sessions (docs/contract.md#sessions): a session is the sign-in of a user at one client. Its id is the claim `sid` of
+ * its tokens, and these tokens are valid only while the session is active. The statement that ends a session also
+ * deletes its refresh tokens.
  */
 import type { Context } from '../../platform/context.js'
 import { type Session, sql } from '../../platform/postgres/database.js'
@@ -25,8 +26,9 @@ export type RevocationReason = (typeof revocationReasons)[number]
 type SessionExpiryFields = Pick<Session, 'status' | 'expiresAt' | 'idleExpiresAt'>
 
 /**
- * Returns the current status of a session. `expired` and `inactive` follow from the time, the others are stored. Tokens
- * are valid only while the session is active. A refresh or a single sign-on makes an inactive session active again.
+ * Returns the current status of a session. `expired` and `inactive` are computed from the times of the session; the
+ * other statuses are stored. Tokens are valid only while the session is active. A refresh or a single sign-on makes an
+ * inactive session active again.
  * @param now Unix milliseconds
  */
 export function currentSessionStatus(
@@ -39,32 +41,36 @@ export function currentSessionStatus(
   return idleExpiresAt !== null && Number(idleExpiresAt) <= now ? 'inactive' : 'active'
 }
 
-/** What the requests of a device reveal about it. */
+/** Facts about a device that its requests contain. */
 export interface Device {
   user_agent: string | null
   ip_address: string | null
   fingerprint: string | null
 }
 
-/** Times in Unix milliseconds, `authTime` in Unix seconds. */
 export interface NewSession extends InIssuer {
   id: string
   userId: string
   clientId: string
   orgId: string | null
+  /** The `uid` of the browser session. */
   browserUid: string
   grantId: string
-  /** The custom domain of the sign-in; none for the host of IDP_URL. */
+  /** The custom domain of the sign-in; null or undefined for the host of IDP_URL. */
   host?: string | null
   device: Device
+  /** Time of the authentication (Unix seconds). */
   authTime: number
   /**
-   * The authentication time in Unix milliseconds, if known; compared with the time when all sign-ins were invalidated.
+   * Exact time of the authentication (Unix milliseconds), compared with `proofs_valid_after` of the user; undefined if
+   * unknown.
    */
   since?: number | undefined
   acr: string | null
   amr: readonly string[]
+  /** Unix milliseconds. */
   expiresAt: number
+  /** Unix milliseconds; null without an idle timeout. */
   idleExpiresAt: number | null
 }
 
@@ -83,8 +89,9 @@ const createText = `
   RETURNING 1`
 
 /**
- * Creates a session. Call it in the transaction that issues its tokens or codes.
- * @returns false, without creating one, if all sign-ins of the user were invalidated after this one
+ * Creates a session and its event. Call it in the transaction that issues the tokens or codes of the session.
+ * @returns false, without creating a session, if the user is not active or if all sign-ins of the user were invalidated
+ *   after this sign-in
  */
 export async function createSession(context: Context, session: NewSession): Promise<boolean> {
   const row = { ...session, now: context.now() }
@@ -109,7 +116,7 @@ export type SessionSelector =
   | { sessionId: string }
   | { userId: string }
   | { browserUid: string }
-  /** All sessions of one grant: the family of a code or refresh token. */
+  /** The sessions of one grant, to which the family of a code or refresh token belongs. */
   | { grantId: string }
 
 const selectorColumns = { sessionId: 'id', userId: 'user_id', browserUid: 'browser_uid', grantId: 'grant_id' } as const
@@ -119,7 +126,7 @@ interface EndedSessionRow {
   userId: string
   clientId: string
   orgId: string | null
-  /** The client has a `backchannel_logout_uri`. */
+  /** Whether the client has a `backchannel_logout_uri`. */
   notify: boolean
 }
 
@@ -147,9 +154,10 @@ const endText = (column: string): string => `
   FROM ended`
 
 /**
- * Locks the browser sessions before `endText` runs. A parallel authorization request that holds the lock has then
- * committed its new session, and the next statement sees it. Must be a separate statement because a statement does not
- * see rows that were committed after it started. `createSession` handles browser sessions that are not stored yet.
+ * Locks the browser sessions before `endText` runs. If a parallel authorization request holds this lock, the statement
+ * waits until that request has committed its new session, so that `endText` sees the session. The lock needs a separate
+ * statement, because a statement does not see rows that were committed after it started. For browser sessions that are
+ * not stored yet, `createSession` checks `proofs_valid_after`.
  */
 const lockBrowserSessionsText = (column: string): string => `
   SELECT 1 FROM idp_artifacts WHERE issuer_id = $1 AND kind = 'Session' AND ${
@@ -162,8 +170,8 @@ const endSignInsText = `
   UPDATE users SET proofs_valid_after = greatest(proofs_valid_after, $3) WHERE issuer_id = $1 AND id = $2 AND status = 'active'`
 
 /**
- * Invalidates all earlier sign-ins of a user that have no session: those in progress, and those of browsers whose
- * sessions have ended. They are identified by their time.
+ * Sets `proofs_valid_after` of a user to the current time, which invalidates all earlier sign-ins. Ending sessions does
+ * not reach two kinds of sign-ins: those in progress, and those of browsers whose sessions have ended.
  */
 export async function invalidateSignIns(
   context: Context,
@@ -184,9 +192,10 @@ export interface SessionTermination {
 }
 
 /**
- * Ends sessions that have not ended, in one statement: the rows, their codes, refresh tokens and grants, and their
- * known access tokens, which join the revocation list. Records an event for each session and queues the back-channel
- * logouts in the same transaction. Ending all sessions of a user also invalidates all sign-ins (`invalidateSignIns`).
+ * Ends the selected sessions that have not ended yet. One statement changes the rows of the sessions, deletes their
+ * codes, refresh tokens and grants, and adds their known access tokens to the revocation list. The same transaction
+ * records an event for each session and queues the back-channel logouts. Ending all sessions of a user also invalidates
+ * all sign-ins of the user (`invalidateSignIns`).
  * @returns the sessions that this call ended
  */
 export async function endSessions(

@@ -1,6 +1,6 @@
 /**
- * Revokes, suspends and reactivates sessions (docs/contract.md#states-and-transitions). Takes effect immediately,
- * because the session's row is checked with each use of its tokens.
+ * Revokes, suspends and reactivates sessions (docs/contract.md#states-and-transitions). A change takes effect
+ * immediately, because each use of a token checks the row of its session.
  */
 import { z } from 'zod'
 import { badRequest } from '../../kernel/errors.js'
@@ -38,7 +38,7 @@ const suspendRules = z.strictObject({
 })
 
 /**
- * Ends a session, or all sessions of its user, together with the browser session.
+ * Ends a session, or with `revoke_all_user_sessions` all sessions of the user. Also ends the browser sessions.
  * @throws invalid_request if the session has ended already, not_found
  */
 export async function revokeSession(
@@ -68,8 +68,8 @@ const suspendText = `
 type SessionIds = Pick<SessionWithCurrentStatus, 'id' | 'userId' | 'clientId' | 'orgId'>
 
 /**
- * Suspends an active session. With `suspend_all_user_sessions`, also suspends the user's other sessions, including
- * inactive ones, which a refresh would make active again.
+ * Suspends an active session. With `suspend_all_user_sessions`, also suspends the other sessions of the user, including
+ * inactive sessions, because a refresh would make them active again.
  * @throws invalid_request if the session is not active, not_found
  */
 export async function suspendSession(
@@ -91,8 +91,8 @@ export async function suspendSession(
 
 /**
  * Reactivates a suspended session. Its tokens are valid again unless they have expired.
- * @throws invalid_request if the session is not suspended, insufficient_scope if the caller lacks the user's authority,
- *   not_found
+ * @throws invalid_request if the session is not suspended, insufficient_scope if the user has a platform scope that the
+ *   caller lacks, not_found
  */
 export async function reactivateSession(context: Context, path: SessionPath): Promise<SessionWithCurrentStatus> {
   return transaction(context, async (tx) => {

@@ -250,14 +250,14 @@ function updateUserWithLock(
     resourceName: 'user',
     table: 'users',
     ifMatch,
-    read: (now) => findUser(now, path),
+    read: (tx) => findUser(tx, path),
     async computeChanges(user, now) {
       const changes = await computeChanges(user, now)
       const everVerified = user.emailVerified || changes.emailVerified === true
       return everVerified ? { ...changes, emailEverVerified: true } : changes
     },
-    write: async (now, version, data) =>
-      (await now.db.user.updateManyAndReturn({ where: { id: path.userId, updatedAt: version }, data }))[0],
+    write: async (tx, version, data) =>
+      (await tx.db.user.updateManyAndReturn({ where: { id: path.userId, updatedAt: version }, data }))[0],
     afterWrite: async (tx, before, user) => {
       await recordEvent(tx, type, { ...userEventSubject(user), changes: changesBetween('user', before, user) })
       if (type === 'user.deleted') await revokeTokensOfUser(tx, user)

@@ -15,9 +15,9 @@ const cancelText = `
   RETURNING id`
 
 /**
- * Cancels the pending deliveries of deleted webhooks in batches (docs/contract.md#webhook-delivery-rules). The deletion
- * does not cancel them itself, because a concurrent transaction can still commit an event with a delivery. Periodic
- * job.
+ * Cancels the pending deliveries of deleted webhooks in batches (docs/contract.md#webhook-delivery-rules).
+ * `deleteWebhook` does not cancel them itself, because a concurrent transaction can still commit an event with a
+ * delivery after the deletion. Periodic job.
  */
 export async function cancelDeliveriesOfDeletedWebhooks(context: Context): Promise<void> {
   for (const { id } of await sql<{ id: string }>(context.db, deletedWebhooksText)) {

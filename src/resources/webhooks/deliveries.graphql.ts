@@ -30,7 +30,7 @@ registerEnumType(DeliveryStatusEnum, { name: 'WebhookDeliveryStatus' })
 export const DeliveryFilterStatusEnum = enumOf(deliveryFilters)
 registerEnumType(DeliveryFilterStatusEnum, {
   name: 'WebhookDeliveryFilterStatus',
-  description: '`success` matches delivered. `failed` matches failed and failing, which is still retried.',
+  description: '`success` matches delivered. `failed` matches failed, and also failing, whose attempts continue.',
 })
 
 @ObjectType({

@@ -1,6 +1,6 @@
 /**
- * Delivery records (docs/contract.md#webhooks): list, redeliver and test. A redelivery is a new record of the same
- * event, so that the receiver can recognize the event by its id.
+ * Delivery records (docs/contract.md#webhooks): lists deliveries, repeats them, and sends test events. A redelivery is
+ * a new record for the same event, so that the receiver can recognize the event by its id.
  */
 import { z } from 'zod'
 import { badRequest, conflict, invalidFields, notFound } from '../../kernel/errors.js'
@@ -22,11 +22,13 @@ export const deliveryFilters = ['success', 'failed'] as const
 export type DeliveryFilterStatus = (typeof deliveryFilters)[number]
 export const deliveryStatuses = ['pending', 'delivering', 'delivered', 'failing', 'failed'] as const
 
-/** `after` is inclusive and `before` is exclusive, both in Unix milliseconds. */
+/** Filters of the list; null and undefined mean no filter. */
 export interface DeliveryFilter {
   eventType?: string | null
   status?: DeliveryFilterStatus | null
+  /** Earliest time of creation, inclusive (Unix milliseconds). */
   after?: number | null
+  /** Latest time of creation, exclusive (Unix milliseconds). */
   before?: number | null
 }
 
@@ -123,8 +125,8 @@ async function insertDelivery(context: Context, delivery: NewDelivery): Promise<
 }
 
 /**
- * Delivers an event to a webhook again. A delivered or permanently failed delivery gets a new record; a pending one is
- * retried immediately.
+ * Delivers an event to a webhook again. For a `delivered` or `failed` delivery, creates a new record and returns it. A
+ * `pending` or `failing` delivery is attempted immediately.
  * @throws not_found, conflict for a disabled webhook
  */
 export async function redeliverDelivery(
@@ -157,7 +159,7 @@ const redeliveryRules = z.strictObject({
     .optional(),
 })
 
-/** Selects each event of the time range once, except events with a pending delivery. */
+/** Selects each event with a matching delivery once, except events with a delivery that is not finished. */
 const redeliverableEventsText = `
   SELECT DISTINCT ON (d.event_id) d.event_id AS "eventId", d.event_at AS "eventAt", d.event_type AS "eventType"
   FROM webhook_deliveries d
@@ -170,14 +172,15 @@ const redeliverableEventsText = `
 /**
  * Repeats finished deliveries of a time range, by default those that failed permanently.
  * @returns the number of new deliveries
- * @throws invalid_request for more than `limits.maxWebhookRedeliveries`, not_found, conflict for a disabled webhook
+ * @throws invalid_request for more than `limits.maxWebhookRedeliveries` events, not_found, conflict for a disabled
+ *   webhook
  */
 export async function redeliverMany(context: Context, path: WebhookPath, input: unknown): Promise<{ count: number }> {
   const { after, before, status } = checkInput(redeliveryRules, input)
   const { id: webhookId, accountId } = await requireEnabledWebhook(context, path)
   const finalStatuses = status === 'success' ? ['delivered'] : ['failed']
   return transaction(context, async (tx) => {
-    // Serializes concurrent calls, so that they do not both repeat the same event.
+    // The row lock serializes concurrent calls, so that only one of them repeats an event.
     await sql(tx.db, 'SELECT id FROM webhooks WHERE id = $1 FOR NO KEY UPDATE', webhookId)
     const now = tx.now()
     const values = [webhookId, accountId, after, before ?? now, finalStatuses, limits.maxWebhookRedeliveries + 1]
@@ -195,8 +198,8 @@ export async function redeliverMany(context: Context, path: WebhookPath, input: 
 }
 
 /**
- * Sends an event of type `webhook.test`, regardless of the event types of the webhook. The audit log does not record
- * it.
+ * Sends an event of type `webhook.test`, regardless of the event types of the webhook. The audit log does not contain
+ * this event.
  */
 export async function testWebhook(context: Context, path: WebhookPath): Promise<WebhookDelivery> {
   const { id: webhookId, accountId } = await requireEnabledWebhook(context, path)

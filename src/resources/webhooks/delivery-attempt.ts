@@ -1,6 +1,6 @@
 /**
- * A single delivery attempt (docs/contract.md#webhook-payload-and-signature): the request, its result and the next
- * attempt.
+ * Makes a single delivery attempt (docs/contract.md#webhook-payload-and-signature): sends the request and determines
+ * the result and the time of the next attempt.
  */
 import { limits } from '../../kernel/limits.js'
 import { SECOND } from '../../kernel/time.js'
@@ -10,43 +10,47 @@ import { traceCall } from '../../platform/tracing.js'
 import { deliveryBody } from './payload.js'
 import { authenticationHeaders, type Secrets } from './secrets.js'
 
-/** The receiver of a webhook. */
+/** The endpoint of a webhook, with the decrypted secrets. */
 export interface Receiver {
   webhookId: string
   url: string
   secrets: Secrets
 }
 
-/** A delivery that is due. */
+/** A delivery that a worker has claimed. */
 export interface DueDelivery {
   id: string
   eventId: string
   /** Number of previous attempts. */
   attemptCount: number
-  /** The event record to send; null if the audit log no longer has the event. */
+  /** The event record to send; null if the audit log no longer contains the event. */
   record: Record<string, unknown> | null
 }
 
 export interface AttemptResult {
+  /** Id of the delivery. */
   id: string
   /** Time of the attempt (Unix milliseconds). */
   at: number
   status: 'delivered' | 'failing' | 'failed'
+  /** HTTP status of the response; null without a response. */
   response: number | null
+  /** A sentence that says why the attempt failed; null after a success. */
   error: string | null
   /** Time of the next attempt (Unix milliseconds); null if there is none. */
   next: number | null
 }
 
 /**
- * Returns the delay after a number of attempts in milliseconds: from one second, doubling up to one hour, with 10
- * percent of jitter.
- * @param jitter from 0 to 1
+ * Returns the delay before the next attempt in milliseconds: one second after the first attempt, doubled after each
+ * further attempt up to one hour, and changed by at most 10 percent at random.
+ * @param attempts number of attempts so far
+ * @param jitter random number from 0 to 1
  */
 export const retryDelay = (attempts: number, jitter = Math.random()): number =>
   Math.round(Math.min(limits.maxWebhookRetryDelay, 2 ** (attempts - 1) * SECOND) * (0.9 + jitter * 0.2))
 
-/** Makes one delivery attempt. Never throws: errors become a result. */
+/** Makes one delivery attempt. Does not throw: an error becomes a result. */
 export async function attemptDelivery(
   context: Context,
   receiver: Receiver,
@@ -94,7 +98,7 @@ export async function attemptDelivery(
   }
 }
 
-/** Traces the attempt with the host of the receiver only, because paths and queries are often secrets. */
+/** Traces an attempt. The trace contains only the host of the URL, because the path and the query are often secrets. */
 function traceAttempt({ url, webhookId }: Receiver, { eventId }: DueDelivery, send: () => Promise<OutboundResponse>) {
   const { hostname, port, protocol } = new URL(url)
   const attributes = {
@@ -110,7 +114,11 @@ function traceAttempt({ url, webhookId }: Receiver, { eventId }: DueDelivery, se
   }))
 }
 
-/** Parses Retry-After (RFC 9110, section 10.2.3). @returns milliseconds, at most one hour; 0 if absent or invalid */
+/**
+ * Parses the header Retry-After (RFC 9110, section 10.2.3).
+ * @param now Unix milliseconds
+ * @returns the delay in milliseconds, at most one hour; 0 if the header is absent or invalid
+ */
 export function retryAfter(header: string | undefined, now: number): number {
   if (header === undefined) return 0
   const wait = /^\d+$/.test(header) ? Number(header) * SECOND : Date.parse(header) - now

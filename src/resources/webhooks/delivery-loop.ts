@@ -1,5 +1,5 @@
 /**
- * Delivery loop of one leased queue: claims due deliveries, runs concurrent attempts and writes their results in
+ * The delivery loop of one leased queue claims due deliveries, runs concurrent attempts and writes their results in
  * batches.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -19,21 +19,21 @@ import { changeWebhookStatus } from './webhooks.js'
 
 /** Limits the concurrent attempts of a process across all of its delivery loops. */
 export interface ConcurrencySlots {
-  /** Acquires a slot. If none is free, returns false and calls `retry` when one becomes free. */
+  /** Acquires a slot. If none is free, returns false, and calls `retry` once when a slot becomes free. */
   acquire(retry: () => void): boolean
   release(): void
 }
 
 export interface DeliveryLoop {
   /**
-   * Resolves when no delivery is due or sending must stop. The value says whether new deliveries may be due already.
+   * Resolves when no delivery is due or sending must stop. Resolves to true if new deliveries may already be due.
    */
   readonly ended: Promise<boolean>
   /** Call it when the webhook has changed. */
   webhookChanged(): void
   /** Call it when there may be new deliveries. */
   deliveriesAdded(): void
-  /** Starts no more attempts; those in progress finish. */
+  /** Stops starting attempts. Attempts in progress finish. */
   stop(): void
 }
 
@@ -46,7 +46,7 @@ export function runDeliveryLoop(context: Context, queue: DeliveryQueue, slots: C
   let encryptedSecrets = ''
   let inFlight = 0
   let slotLimit = limits.concurrentAttemptsPerWebhook
-  /** Consecutive failed attempts as counted by this process. */
+  /** Number of consecutive failed attempts, including those whose results are not written yet. */
   let consecutiveFailures = 0
   let isPaused = true
   let isStopping = false
@@ -93,7 +93,10 @@ export function runDeliveryLoop(context: Context, queue: DeliveryQueue, slots: C
     })
   }
 
-  /** Writes the results so far. Retries during a database outage for as long as the lease lasts. */
+  /**
+   * Writes the results so far. Retries during a database outage for as long as the lease lasts.
+   * @returns undefined if the lease is lost
+   */
   async function writeResults(release: boolean): Promise<DeliveryLease | undefined> {
     const batch = results.splice(0)
     for (const startedAt = performance.now(); ; ) {
@@ -110,7 +113,7 @@ export function runDeliveryLoop(context: Context, queue: DeliveryQueue, slots: C
     }
   }
 
-  /** Updates the webhook status from the results (docs/contract.md#webhook-payload-and-signature). */
+  /** Updates the status of the webhook after a batch of results (docs/contract.md#webhook-payload-and-signature). */
   async function updateWebhookStatus(
     { status, consecutiveFailures: failures }: DeliveryLease,
     batch: readonly AttemptResult[],
@@ -138,7 +141,7 @@ export function runDeliveryLoop(context: Context, queue: DeliveryQueue, slots: C
       if (!isActive || isStopping || lease.breakerOpenUntil > context.now()) {
         isPaused = true
         const untried = buffer.splice(0)
-        // After a lost lease, another worker owns these deliveries.
+        // If the lease is lost, another worker owns these deliveries.
         if (lease) await releaseDeliveries(context, untried)
         if (inFlight === 0 && results.length === 0) {
           if (lease) await writeResults(true)
@@ -151,7 +154,8 @@ export function runDeliveryLoop(context: Context, queue: DeliveryQueue, slots: C
         receiver = { ...receiver, secrets: decryptSecrets(context, lease.secrets) }
       encryptedSecrets = lease.secrets
       receiver = { ...receiver, url: lease.url }
-      // After its window, the circuit breaker allows a single attempt, whose result closes or reopens it.
+      // When the time of an open circuit breaker is over, a single attempt is made. Its result closes the circuit
+      // breaker or opens it again.
       const isProbing = lease.breakerOpenMs > 0
       consecutiveFailures = lease.consecutiveFailures
       isPaused = false

@@ -1,14 +1,14 @@
-/** State of webhook deliveries over all accounts and processes, for `gatehouse jobs list` and the metrics. */
+/** The state of webhook deliveries of all accounts and processes, for `gatehouse jobs list` and the metrics. */
 import type { Gatehouse } from '../../platform/context.js'
 import { registerGauge, shareInFlight } from '../../platform/metrics.js'
 import { waitingWebhooksCte } from './delivery-queues.js'
 
 export interface DeliveryBacklog {
-  /** Webhooks that have a delivery due now. */
+  /** Number of webhooks with a due delivery. */
   due: number
-  /** Those of them whose circuit breaker is open. */
+  /** Number of webhooks with a due delivery and an open circuit breaker. */
   circuitOpen: number
-  /** Webhooks in the state `failing`. */
+  /** Number of webhooks with the status `failing`. */
   failing: number
   /** Due time of the oldest due delivery in Unix milliseconds; null if none is due. */
   oldestDueAt: number | null
@@ -26,14 +26,14 @@ const backlogText = `${waitingWebhooksCte}
 export const deliveryBacklog = ({ database, now }: Gatehouse): Promise<DeliveryBacklog[]> =>
   database.query<DeliveryBacklog & Record<string, unknown>>('webhooks-state', backlogText, [now()])
 
-/** Gauges of webhook deliveries. */
+/** Registers the gauges of webhook deliveries. */
 export function registerDeliveryMetrics(gatehouse: Gatehouse): void {
   const { registry } = gatehouse.metrics
   const loadBacklog = shareInFlight(() => deliveryBacklog(gatehouse))
   registerGauge(
     registry,
     'gatehouse_webhooks',
-    'Webhooks of all accounts by state: due (a delivery is due), circuit_open (circuit breaker open), failing.',
+    'Webhooks of all accounts by state: due (a delivery is due), circuit_open (a delivery is due and the circuit breaker is open), failing.',
     ['state'],
     async (set) => {
       for (const { due, circuitOpen, failing } of await loadBacklog()) {

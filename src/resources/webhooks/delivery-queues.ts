@@ -1,9 +1,9 @@
 /**
- * SQL statements of webhook delivery. The deliveries of a webhook form a queue. One worker leases the queue
- * (platform/jobs/lease.ts) and renews the lease whenever it writes results; no other worker sends for that webhook
- * during the lease. So one process counts failures for the circuit breaker, the number of concurrent requests to a
- * receiver is bounded, and the deliveries that a dead worker left behind are known: they have the status `delivering` in
- * an expired lease. Deliveries are claimed and finished in batches.
+ * SQL statements of webhook delivery. The deliveries of a webhook form a queue, which one worker leases at a time
+ * (platform/jobs/lease.ts). `recordResults` renews the lease, and during the lease no other worker sends for the
+ * webhook. Therefore a single process counts failures for the circuit breaker, and the number of concurrent requests to
+ * a receiver is limited. If a worker crashes, its deliveries keep the status `delivering` when the lease expires, by
+ * which the next worker recognizes them. Deliveries are claimed and finished in batches.
  */
 import { limits } from '../../kernel/limits.js'
 import type { Context } from '../../platform/context.js'
@@ -23,12 +23,14 @@ export interface DeliveryQueue {
 /** The state of a leased queue. */
 export interface DeliveryLease {
   url: string
-  /** Encrypted. */
+  /** The encrypted secrets of the webhook (secrets.ts). */
   secrets: string
   status: string
+  /** Number of failed attempts since the last success. */
   consecutiveFailures: number
-  /** When the breaker closes (Unix milliseconds). `breakerOpenMs` is its window, 0 while it is closed. */
+  /** Until when the circuit breaker blocks attempts (Unix milliseconds); 0 while the breaker is closed. */
   breakerOpenUntil: number
+  /** For how long the circuit breaker blocks attempts each time (milliseconds); 0 while the breaker is closed. */
   breakerOpenMs: number
 }
 
@@ -47,14 +49,17 @@ const leaseQueuesText = `
   RETURNING q.webhook_id AS "webhookId", q.account_id AS "accountId", q.lease_owner AS "leaseOwner",
     free.lease_owner AS "previousOwner"`
 
-/** The requests of a dead worker may have reached the receiver: they count as failed attempts and are retried. */
+/**
+ * Ends the attempts of a worker that crashed. Their requests may have reached the receiver, so they count as failed
+ * attempts; the deliveries are retried.
+ */
 const failAbandonedText = `
   UPDATE webhook_deliveries SET status = 'failing', attempt_count = attempt_count + 1, updated_at = $2::bigint,
     first_attempt_at = coalesce(first_attempt_at, $2::bigint), last_attempt_at = $2::bigint,
     last_error = 'The process stopped before the response arrived.'
   WHERE webhook_id = ANY ($1::text[]) AND next_attempt_at <= $2::bigint AND status = 'delivering'`
 
-/** Leases the free queues of these accounts and webhooks that have a due delivery. */
+/** Leases the queues of these accounts and webhooks that are free and have a due delivery, and returns them. */
 export async function leaseQueues(
   context: Context,
   { accounts = [], webhooks = [] }: { accounts?: readonly string[]; webhooks?: readonly string[] },
@@ -73,7 +78,8 @@ export async function leaseQueues(
 }
 
 /**
- * Finds the next delivery of each webhook with one index lookup per webhook, regardless of the number of deliveries.
+ * SQL: the common table expression `waiting`, which has the next delivery of each webhook. It needs one index lookup
+ * per webhook, regardless of the number of deliveries.
  */
 export const waitingWebhooksCte = `
   WITH RECURSIVE waiting AS (
@@ -90,7 +96,8 @@ const waitingQueuesText = `${waitingWebhooksCte}
   WHERE w.id <> ALL ($1::text[]) ORDER BY 2 LIMIT 1000`
 
 /**
- * Returns the webhooks that have waiting deliveries, with the earliest time of the next attempt (Unix milliseconds).
+ * Returns the webhooks that have waiting deliveries, sorted by `at`, the earliest time of the next attempt (Unix
+ * milliseconds). At most 1000.
  * @param excludedIds webhooks with a running delivery loop in this process. Other leased webhooks are included, because
  *   the loop that leased them may have failed.
  */
@@ -133,8 +140,10 @@ const recordAndRenewText = recordResultsText(queueLease.renew('$3'))
 const recordAndReleaseText = recordResultsText(queueLease.release())
 
 /**
- * Writes results in the order in which they arrived, then renews or releases the lease. Returns the state of the queue.
- * @returns undefined if another worker has the lease by now; in that case nothing was written
+ * Writes the results of attempts and renews or releases the lease.
+ * @param results in the order in which the responses arrived, which determines the number of consecutive failures
+ * @returns the new state of the queue; undefined if another worker has leased it in the meantime, so that nothing was
+ *   written
  */
 export async function recordResults(
   context: Context,
@@ -192,7 +201,7 @@ type ClaimedDelivery = Event & {
   testEvent: Record<string, unknown> | null
 } & Record<string, unknown>
 
-/** Claims the deliveries of a leased queue that are due, in order of their due time. */
+/** Claims at most `count` due deliveries of a leased queue and returns them in the order of their due times. */
 export async function claimDueDeliveries(
   context: Context,
   { webhookId }: DeliveryQueue,
@@ -215,7 +224,7 @@ const releaseDeliveriesText = `
   UPDATE webhook_deliveries SET status = CASE WHEN attempt_count = 0 THEN 'pending' ELSE 'failing' END
   WHERE id = ANY ($1::text[]) AND status = 'delivering'`
 
-/** Releases claimed deliveries without an attempt. */
+/** Releases claimed deliveries for which no attempt was started. */
 export async function releaseDeliveries(context: Context, deliveries: readonly DueDelivery[]): Promise<void> {
   if (deliveries.length > 0)
     await context.database.query('webhooks-release', releaseDeliveriesText, [deliveries.map(({ id }) => id)])

@@ -1,7 +1,8 @@
 /**
  * Webhook delivery worker (docs/contract.md#webhook-delivery-rules). Each webhook with due deliveries has its own
- * delivery loop with few concurrent attempts, and fewer while its receiver is slow, so that a slow or dead receiver
- * does not delay others. Notifications trigger a poll; without them, the worker polls at intervals.
+ * delivery loop. The number of concurrent attempts of a loop is small, and smaller while the receiver is slow, so that
+ * a slow or unreachable receiver does not delay deliveries to others. The worker polls for due deliveries at intervals;
+ * notifications trigger a poll early.
  */
 import { limits } from '../../kernel/limits.js'
 import { SECOND } from '../../kernel/time.js'
@@ -11,7 +12,7 @@ import { listen } from '../../platform/postgres/notifications.js'
 import { type ConcurrencySlots, type DeliveryLoop, runDeliveryLoop } from './delivery-loop.js'
 import { type DeliveryQueue, leaseQueues, waitingQueues } from './delivery-queues.js'
 
-/** Creates the slots of a process. When a slot becomes free, the queue that waited longest gets it. */
+/** Creates the slots of a process. When a slot becomes free, the delivery loop that has waited longest gets it. */
 function createConcurrencySlots(count: number): ConcurrencySlots & { freeCount(): number } {
   const waiting = new Set<() => void>()
   let freeSlots = count
@@ -36,19 +37,25 @@ function createConcurrencySlots(count: number): ConcurrencySlots & { freeCount()
 }
 
 interface DeliverySender {
-  /** Leases free queues and starts their delivery loops. @returns the number of leased queues */
+  /**
+   * Leases free queues of these accounts and webhooks and starts their delivery loops.
+   * @returns the number of leased queues
+   */
   leaseAndStart(where: { accounts?: readonly string[]; webhooks?: readonly string[] }): Promise<number>
-  /** Polls all queues. @returns the delay until the next poll in milliseconds, and the number of leased queues */
+  /**
+   * Leases all free queues with due deliveries.
+   * @returns the milliseconds until the next poll, and the number of leased queues
+   */
   poll(): Promise<{ wait: number; leasedCount: number }>
   /** Handles a notification: a webhook has changed, or an account has new deliveries. */
   onNotification(id: string): void
   /** Resolves when all delivery loops have ended. */
   waitUntilIdle(): Promise<void>
-  /** Starts no more attempts. */
+  /** Stops starting attempts. Attempts in progress finish. */
   stop(): void
 }
 
-/** @param onEnd called when a delivery loop has ended; the next poll finds its further deliveries */
+/** @param onEnd called when a delivery loop has ended */
 function createSender(gatehouse: Gatehouse, onEnd: () => void = () => {}): DeliverySender {
   const slots = createConcurrencySlots(limits.maxConcurrentWebhookAttempts)
   const loops = new Map<string, { loop: DeliveryLoop; queue: DeliveryQueue }>()
@@ -60,7 +67,7 @@ function createSender(gatehouse: Gatehouse, onEnd: () => void = () => {}): Deliv
     loops.set(queue.webhookId, { loop, queue })
     void loop.ended
       .catch((error) => {
-        // The lease expires, and another worker takes over.
+        // When the lease of the loop expires, a worker leases the queue again.
         gatehouse.log.error({ err: error, webhook: queue.webhookId }, 'webhook delivery loop failed')
         return false
       })
@@ -159,7 +166,7 @@ export function startWebhookDelivery(gatehouse: Gatehouse): BackgroundWorker {
     if (gatehouse.now() < nextPollAt && nextPollAt - gatehouse.now() <= limits.maxWebhookPollInterval) return
     hasLoopEnded = false
     const { wait } = await sender.poll()
-    // The poll may have excluded a loop that ended in the meantime.
+    // The poll excludes webhooks with a running loop. If a loop has ended since, its webhook needs another poll soon.
     nextPollAt = gatehouse.now() + (hasLoopEnded ? Math.min(wait, limits.webhookLeaseRetryInterval) : wait)
   }
 
@@ -189,7 +196,7 @@ export function startWebhookDelivery(gatehouse: Gatehouse): BackgroundWorker {
 }
 
 /**
- * Delivers everything that is due, including what becomes due meanwhile, then returns. For the command line and tests.
+ * Sends all deliveries that are due or become due while it runs, then returns. For the command line and tests.
  */
 export async function sendDueDeliveries(gatehouse: Gatehouse): Promise<void> {
   const sender = createSender(gatehouse)

@@ -1,6 +1,7 @@
 /**
- * Webhook payload (docs/contract.md#webhook-payload-and-signature): the event record in an envelope. Each attempt sends
- * the same bytes, unless a user was erased in between (docs/contract.md#erasure).
+ * Webhook payload (docs/contract.md#webhook-payload-and-signature): the event record in an envelope. All attempts of a
+ * delivery send the same bytes, unless the personal values of the event were erased between two attempts
+ * (docs/contract.md#erasure).
  */
 import { limits } from '../../kernel/limits.js'
 import type { Event } from '../../platform/postgres/database.js'
@@ -31,7 +32,10 @@ export function toEventRecord(event: EventRow): Record<string, unknown> {
   }
 }
 
-/** Serializes the payload of an event record. */
+/**
+ * Serializes the payload of an event record. If the payload exceeds `maxWebhookPayloadBytes`, `data` and `changes` are
+ * empty and the record contains `truncated: true`.
+ */
 export function deliveryBody(record: Record<string, unknown>): string {
   const { id, type, created_at: createdAt } = record
   const envelope = (data: unknown) =>

@@ -1,6 +1,7 @@
 /**
  * Webhook authentication (docs/contract.md#webhook-payload-and-signature): a bearer token, a signature, or both. The
- * secrets are stored encrypted in one column and returned only by the response that creates them.
+ * secrets are stored encrypted in one column. Only the response to the request that creates a secret contains the
+ * secret.
  */
 import { createHmac, randomBytes } from 'node:crypto'
 import { limits } from '../../kernel/limits.js'
@@ -11,11 +12,15 @@ import { randomSecret } from '../../platform/crypto/secrets.js'
 export const webhookAuthTypes = ['none', 'bearer', 'signature', 'bearer+signature'] as const
 export type WebhookAuthType = (typeof webhookAuthTypes)[number]
 
-/** Contents of the encrypted column. `previous` also signs until `previous_until` (Unix milliseconds). */
+/** Contents of the encrypted column. */
 export interface Secrets {
+  /** The bearer token. */
   bearer?: string
+  /** The signing secret. */
   signature?: string
+  /** The previous signing secret, which also signs until `previous_until`. */
   previous?: string
+  /** Unix milliseconds. */
   previous_until?: number
 }
 
@@ -30,8 +35,8 @@ export const encryptSecrets = ({ encryptor }: Context, secrets: Secrets): string
   encryptor.encrypt(JSON.stringify(secrets))
 
 /**
- * Generates secrets for an authentication type. The signing secret of `previous` stays valid for
- * `limits.webhookSecretOverlap`.
+ * Generates secrets for an authentication type. If the type has a signature, the signing secret of `previous` also
+ * signs for `limits.webhookSecretOverlap`.
  */
 export function generateSecrets(context: Context, auth: WebhookAuthType, previous: Secrets = {}): Secrets {
   const secrets: Secrets = {}
@@ -47,9 +52,11 @@ export function generateSecrets(context: Context, auth: WebhookAuthType, previou
 }
 
 /**
- * Returns the authentication headers of an attempt: the bearer token and both signature formats. The signatures cover
- * the exact bytes of the body and the time of the attempt, so that receivers can reject replays.
- * @param now Unix milliseconds
+ * Returns the authentication headers of an attempt: the bearer token, and the signatures in the header
+ * `X-Webhook-Signature` and in the headers of Standard Webhooks. The signatures cover the exact bytes of the body and
+ * the time of the attempt, so that receivers can reject replays.
+ * @param id id of the event
+ * @param now time of the attempt (Unix milliseconds)
  */
 export function authenticationHeaders(secrets: Secrets, id: string, body: string, now: number): Record<string, string> {
   const headers: Record<string, string> = {}

@@ -6,11 +6,13 @@ import { newestFirst } from '../resource-path.js'
 import { statisticsInclude, type WebhookWithStatistics } from './webhooks.js'
 
 export interface WebhookStatistics {
+  /** The share of successful attempts in the last 14 days, from 0 to 1; null without attempts. */
   successRate: number | null
+  /** Time of the last successful attempt (Unix milliseconds); null if there was none. */
   lastDeliveryAt: number | null
 }
 
-/** Returns the share of successful attempts in the last 14 days, to four digits, and the time of the last success. */
+/** Computes the statistics of a webhook. The success rate is rounded to four decimal places. */
 export function webhookStatistics({ deliveryQueue, dailyCounts }: StatisticsSource): WebhookStatistics {
   const succeeded = dailyCounts.reduce((sum, day) => sum + day.succeeded, 0)
   const all = dailyCounts.reduce((sum, day) => sum + day.failed, succeeded)

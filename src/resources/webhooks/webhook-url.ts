@@ -1,6 +1,6 @@
 /**
- * Rules for webhook URLs. They are checked on input for early feedback, and platform/outbound checks the resolved
- * address at each connection, because DNS records can change.
+ * Rules for webhook URLs. These rules are checked on input, for early feedback. In addition, platform/outbound checks
+ * the resolved address at each connection, because DNS records can change.
  */
 import { isIP } from 'node:net'
 import { isPublicAddress } from '../../platform/outbound/outbound.js'

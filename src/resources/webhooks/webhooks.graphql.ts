@@ -87,12 +87,12 @@ export class Webhook {
   metadata!: object
   @Field(() => String, {
     nullable: true,
-    description: 'The bearer token. Only the response that creates it contains it.',
+    description: 'The bearer token. Shown once, in the response that creates it.',
   })
   bearerTokenPlain?: string | null
   @Field(() => String, {
     nullable: true,
-    description: 'The signing secret. Only the response that creates it contains it.',
+    description: 'The signing secret. Shown once, in the response that creates it.',
   })
   signatureSecretPlain?: string | null
   @Field(() => Timestamp)
@@ -143,7 +143,10 @@ class UpdateWebhookInput {
     description: `${AUTH_DESCRIPTION} A change creates new secrets, which the response contains once.`,
   })
   auth?: string | null
-  @Field(() => String, { nullable: true, description: 'active or disabled. active also resets a failing webhook.' })
+  @Field(() => String, {
+    nullable: true,
+    description: 'active or disabled. Setting active also ends the status failing and closes the circuit breaker.',
+  })
   status?: string | null
   @Field(() => String, { nullable: true })
   name?: string | null
@@ -179,7 +182,7 @@ export class WebhookResolver {
 
   @Mutation(() => Webhook, {
     description:
-      'Creates a webhook. The response contains its secrets once; a repeated idempotency key is not replayed if there are secrets.',
+      'Creates a webhook. Its secrets are shown once. If it has secrets, a repeated request with the same Idempotency-Key runs again.',
   })
   @Scope('webhooks', 'write')
   @AdditionalScope('events', 'read')
@@ -192,7 +195,9 @@ export class WebhookResolver {
     return withOneTimeSecrets(await createWebhook(context, path, input))
   }
 
-  @Mutation(() => Webhook, { description: 'Updates a webhook. The response contains new secrets once.' })
+  @Mutation(() => Webhook, {
+    description: 'Updates a webhook. New secrets are shown once.',
+  })
   @Scope('webhooks', 'write')
   async updateWebhook(
     @Ctx() context: Context,

@@ -1,7 +1,7 @@
 /**
  * Webhooks: endpoints that receive the events of an account (docs/contract.md#webhooks, #webhook-fields,
- * #webhook-delivery-rules). This module manages the webhooks, their secrets and their deliveries. The audit log creates
- * one delivery per event and subscribed webhook (resources/events).
+ * #webhook-delivery-rules). This folder manages webhooks with their secrets and deliveries. `recordEvent` creates one
+ * delivery per event and subscribed webhook (resources/events).
  */
 import { z } from 'zod'
 import { ApiError, invalidField, notFound } from '../../kernel/errors.js'
@@ -31,7 +31,7 @@ import { type InAccount, newestFirst, requireAccount, whereOlderThanCursor } fro
 import { decryptSecrets, encryptSecrets, generateSecrets, type Secrets, webhookAuthTypes } from './secrets.js'
 import { addressError } from './webhook-url.js'
 
-/** Values of the list filter `status`. `active` includes failing webhooks. */
+/** Values of the list filter `status`. The filter `active` also finds webhooks with the status `failing`. */
 export const webhookFilters = ['active', 'disabled', 'deleted'] as const
 export const webhookStatuses = ['active', 'disabled', 'failing', 'deleted'] as const
 
@@ -66,7 +66,7 @@ const updateRules = createRules
 
 type Values = Partial<z.infer<typeof createRules>>
 
-/** @throws invalid_request for a URL that must not be called or an unknown event type */
+/** @throws invalid_request for a URL that webhooks must not have, or for an unknown event type */
 function checkWebhookValues({ config }: Context, { url, eventTypes }: Values): void {
   const urlError = url === undefined ? undefined : addressError(url, config.allowPrivateNetworks)
   if (urlError) throw invalidField('url', 'invalid_format', urlError)
@@ -79,10 +79,10 @@ export const statisticsInclude = (context: Context) =>
     dailyCounts: { where: { day: { gt: dayOf(context.now() - limits.webhookDeliveryRetention) } } },
   }) satisfies Prisma.WebhookInclude
 
-/** Days since 1970, UTC. */
+/** Returns the UTC day of a time as the number of days since January 1, 1970. @param moment Unix milliseconds */
 export const dayOf = (moment: number): number => Math.floor(moment / DAY)
 
-/** Lists webhooks, newest first. */
+/** Lists webhooks, newest first. Deleted webhooks are only in the list with the filter `deleted`. */
 export async function listWebhooks(
   context: Context,
   { accountId }: InAccount,
@@ -104,7 +104,7 @@ export async function listWebhooks(
   return toPage(rows, limit)
 }
 
-/** @throws not_found, also for a deleted webhook: only the list shows it */
+/** @throws not_found, also for a deleted webhook */
 export async function getWebhook(
   context: Context,
   { accountId, webhookId }: WebhookPath,
@@ -119,7 +119,7 @@ export async function getWebhook(
 }
 
 /**
- * Creates a webhook. Only this response contains its secrets.
+ * Creates a webhook. Only the response to this request contains the secrets.
  * @throws invalid_request, too_many_requests at `limits.maxWebhooksPerAccount`, not_found for the account
  */
 export async function createWebhook(context: Context, path: InAccount, input: unknown): Promise<WebhookWithSecrets> {
@@ -163,11 +163,13 @@ export async function createWebhook(context: Context, path: InAccount, input: un
 }
 
 /**
- * Updates a webhook. A different `auth` creates new secrets. A different origin of `url` creates a new bearer token,
- * because the new receiver must not learn the old one. New secrets are returned once. `status: active` closes the
- * circuit breaker. A change of the URL, additional event types and enabling need the scope `events:read`, because they
- * disclose events (docs/contract.md#authority-for-changes).
- * @throws invalid_request, insufficient_scope, not_found, precondition_failed
+ * Updates a webhook. `metadata` is replaced. A different `auth` creates new secrets. A different origin of `url`
+ * creates a new bearer token, because the new receiver must not learn the old one. Only the response to this request
+ * contains the new secrets. `status: active` closes the circuit breaker. Changing the URL, adding event types and
+ * enabling the webhook require the scope `events:read`, because these changes disclose events to the receiver
+ * (docs/contract.md#authority-for-changes).
+ * @throws invalid_request, insufficient_scope, insufficient_user_authentication for new secrets after an old sign-in,
+ *   not_found, precondition_failed
  */
 export async function updateWebhook(
   context: Context,
@@ -215,8 +217,8 @@ export async function updateWebhook(
 }
 
 /**
- * Deletes a webhook softly (docs/contract.md#states-and-transitions): deliveries stop, a periodic job cancels the
- * pending ones (cancellation.ts), and the list shows the webhook for 31 days.
+ * Deletes a webhook softly (docs/contract.md#states-and-transitions): no more attempts are made, a periodic job cancels
+ * the pending deliveries (cancellation.ts), and the list with the filter `deleted` contains the webhook for 31 days.
  * @throws not_found, precondition_failed
  */
 export async function deleteWebhook(context: Context, path: WebhookPath, ifMatch?: string | null): Promise<void> {
@@ -225,7 +227,7 @@ export async function deleteWebhook(context: Context, path: WebhookPath, ifMatch
     path,
     'webhook.deleted',
     ifMatch,
-    // Erases the secrets, which are no longer needed.
+    // The secrets are erased, because they are no longer needed.
     () => ({ status: 'deleted', deletedAt: context.now(), secrets: encryptSecrets(context, {}) }),
   )
 }
@@ -242,15 +244,15 @@ function updateWebhookRow(
     resourceName: 'webhook',
     table: 'webhooks',
     ifMatch,
-    read: (now) => now.db.webhook.findFirst({ where: { id: webhookId, accountId, status: { not: 'deleted' } } }),
+    read: (tx) => tx.db.webhook.findFirst({ where: { id: webhookId, accountId, status: { not: 'deleted' } } }),
     computeChanges: change,
-    write: async (now, version, data) =>
-      (await now.db.webhook.updateManyAndReturn({ where: { id: webhookId, updatedAt: version }, data }))[0],
+    write: async (tx, version, data) =>
+      (await tx.db.webhook.updateManyAndReturn({ where: { id: webhookId, updatedAt: version }, data }))[0],
     afterWrite: async (tx, before, webhook) => {
       await afterUpdate?.(tx)
       const changes = recordedChanges(withDecryptedSecrets(context, before), withDecryptedSecrets(context, webhook))
       await recordEvent(tx, type, { ...webhookEventSubject(webhook), changes })
-      // Makes the delivery loop reload the webhook, or stop, before its next attempt.
+      // After this notification, the delivery loop reads the webhook again before its next attempt.
       await notify(tx, 'webhook', webhookId)
     },
   })
@@ -276,7 +278,7 @@ export async function changeWebhookStatus(
   })
 }
 
-/** Returns whether the new event types include one that the old ones do not. Null and an empty list mean all types. */
+/** Returns whether `after` contains an event type that is not in `before`. Null and an empty list mean all types. */
 function addsEventTypes(before: readonly string[], after: readonly string[] | null | undefined): boolean {
   if (after === undefined || before.length === 0) return false
   return after === null || after.length === 0 || after.some((type) => !before.includes(type))
@@ -291,7 +293,10 @@ const withDecryptedSecrets = (context: Context, webhook: Webhook) => ({
   ...decryptSecrets(context, webhook.secrets),
 })
 
-/** Records only the origin of the URL, because its path and query are often secrets. */
+/**
+ * Returns `changes` of the event. Of the URL, they contain only the origin, because the path and query are often
+ * secrets.
+ */
 function recordedChanges(before: Webhook, after: Webhook): Changes {
   const { url, ...changes } = changesBetween('webhook', before, after)
   const [old, now] = [originOf(before), originOf(after)]
