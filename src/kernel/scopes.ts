@@ -45,13 +45,14 @@ const platformScopes: ReadonlySet<string> = new Set([
 /** Returns true for a scope of the Core API, false for a tenant's own scope. */
 export const isPlatformScope = (scope: string): boolean => platformScopes.has(scope)
 
-/** Returns true when the granted scopes include the required one. */
+/**
+ * Returns true when the granted scopes include the required one. `svc:all` is included only in itself: `svc:manage` is
+ * a scope that any caller can grant, because it is not a platform scope.
+ */
 export function coversScope(granted: readonly string[], required: string): boolean {
-  return (
-    granted.includes(required) ||
-    granted.includes(ALL_SCOPES) ||
-    granted.includes(`${required.slice(0, required.lastIndexOf(':'))}:manage`)
-  )
+  if (granted.includes(required) || granted.includes(ALL_SCOPES)) return true
+  const stem = required.slice(0, required.lastIndexOf(':'))
+  return required !== ALL_SCOPES && granted.includes(`${stem}:manage`)
 }
 
 /** Returns every platform scope that the granted scopes include, sorted. */

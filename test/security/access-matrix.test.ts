@@ -208,7 +208,9 @@ describe('a missing scope is 403 insufficient_scope; a stem does not imply its c
   test.each(table)('%s', async (_, route) => {
     const needed = scopeOf(route)
     const others = everything.filter((scope) => scope !== needed && scope !== `${stemOf(needed)}:manage`)
-    const api = await keyWith(mine, { scopes: [...others, 'svc', 'svc:*', '*', `${needed}x`, 'svc:all2'] })
+    const api = await keyWith(mine, {
+      scopes: [...others, 'svc', 'svc:*', '*', `${needed}x`, 'svc:all2', 'svc:manage'],
+    })
     const answer = await sendRouteRequest(api, route, mine.ids)
     expect(answer.body).toMatchObject({ error: 'insufficient_scope' })
     expect(answer.status).toBe(403)

@@ -49,6 +49,18 @@ test.each(['me@evil.example.', 'me@ävil.example', '<me@evil.example>', 'me@evil
   },
 )
 
+test('a key with svc:manage, which any caller can grant, cannot grant svc:all or create a key without limits', async () => {
+  const weak = await keyWithScopes('api_keys:write')
+  const restrictions = { scopes: ['api_keys:write', 'svc:manage'] }
+  const body = { name: uniqueName('key'), restrictions }
+  const { id, secret_plain } = expectStatus(await weak.post(`${tenant.A}/api-keys`, body), 201).data
+  const strong = createApiClient(app.baseUrl, { id, secret: secret_plain })
+  for (const scopes of [['svc:all'], undefined]) {
+    const attempt = { name: uniqueName('key'), restrictions: scopes ? { scopes } : {} }
+    expectRefused(await strong.post(`${tenant.A}/api-keys`, attempt), 'svc:all')
+  }
+})
+
 describe('a client with platform scopes whose secret a caller knows', () => {
   const WEB = { application_type: 'web', redirect_uris: ['https://app.example.com/cb'] }
   const MACHINE = { application_type: 'm2m', grant_types: ['client_credentials'], redirect_uris: [] }

@@ -47,7 +47,8 @@ test.each<[string[], string, boolean]>([
   [['svc:all'], 'issuers.users.verifiers:manage', true],
   [['svc:all'], 'svc:all', true],
   [['accounts:manage'], 'svc:all', false],
-  [['svc:manage'], 'svc:all', true],
+  // Not a platform scope, so callers without full authority can grant it.
+  [['svc:manage'], 'svc:all', false],
   [[], 'accounts:read', false],
   // Scopes of tenants follow the same rule.
   [['orders:manage'], 'orders:read', true],
