@@ -1,7 +1,7 @@
 /**
  * Records denied token and authorization requests (docs/contract.md#refused-requests): a log line for each request, and
- * an event if the client is known, at most one per client, reason and minute. Requests that name unknown clients add
- * nothing to the audit log.
+ * an event if the client exists, at most one per client, reason and minute. Requests of unknown clients add nothing to
+ * the audit log.
  */
 import type { Context as KoaContext } from 'koa'
 import { LRUCache } from 'lru-cache'
@@ -29,8 +29,9 @@ const denialTypes: Partial<Record<RouteName, DenialType>> = {
   resume: 'authorization.denied',
 }
 
-/** Keys in `ctx.state`: the error of oidc-provider, set by the listeners in provider.ts, and the parsed form. */
+/** Key in `ctx.state` of the error with which oidc-provider denied the request. The listeners in provider.ts set it. */
 export const DENIED_ERROR = 'refusal'
+/** Key in `ctx.state` of the parsed form. */
 export const REQUEST_FORM = 'form'
 
 /** A denied request whose issuer and route are known. */
@@ -41,9 +42,9 @@ export interface DeniedRequest {
 }
 
 export interface DenialRecorder {
-  /** Logs a denied request and records its event in the background, without delaying or failing the response. */
+  /** Logs a denied request and writes its event in the background. Does not wait for the write, and never throws. */
   record(ctx: KoaContext, request: DeniedRequest, error: unknown): void
-  /** Waits for pending event writes. */
+  /** Waits until pending events are written. */
   close(): Promise<void>
 }
 
@@ -53,8 +54,8 @@ export function openDenialRecorder(): DenialRecorder {
   const pendingWrites = new Set<Promise<void>>()
 
   /**
-   * Returns whether to record this denial, and remembers it: the first of its subject and reason within a minute in
-   * this process, and at most `maxDenialEventsPerClient` of a subject.
+   * Returns true for the first denial of a subject and reason within a minute in this process, for at most
+   * `maxDenialEventsPerClient` denials of the subject per minute. Remembers the denials for which it returns true.
    */
   function isFirstWithinMinute({ subject, reason }: Denial, now: number): boolean {
     const key = `${subject} ${reason}`
@@ -102,8 +103,8 @@ export function openDenialRecorder(): DenialRecorder {
 }
 
 /**
- * The details for the log and the event; undefined if the error is not a denial but a server error, a rate limit or an
- * unknown path.
+ * Returns the details for the log and the event; undefined if the error is not a denial but a server error, a rate
+ * limit, an unknown path or an unsupported method.
  */
 function denialDetailsOf(
   ctx: KoaContext,
@@ -112,7 +113,7 @@ function denialDetailsOf(
 ): Record<string, string | null> | undefined {
   const deniedError = deniedErrorOf(error)
   if (!deniedError) return undefined
-  // The response can name another error than oidc-provider threw, see `amendResponse`.
+  // `amendResponse` may have replaced the code of oidc-provider's error in the response.
   const responseBody = (ctx.body ?? {}) as { error?: unknown }
   const redirectUri = error instanceof errors.InvalidRedirectUri ? parametersOf(ctx)['redirect_uri'] : undefined
   const redact = createRedactor(ctx)
@@ -133,19 +134,22 @@ function deniedErrorOf(
     return isDenial ? { error: error.code, description: error.message } : undefined
   }
   if (!(error instanceof errors.OIDCProviderError) || !error.expose || error.statusCode === 404) return undefined
-  // A JSON parser quotes its input in the message.
+  // The message of a JSON parser quotes its input, which can contain a secret.
   const detail = error.cause instanceof SyntaxError ? undefined : error.error_detail
   return { error: error.error, description: error.error_description ?? error.error, detail }
 }
 
-/** Removes request values from a text, so that no secret, code or token is logged. */
+/**
+ * Returns a function that removes the values of the request's parameters and headers from a text, so that no secret,
+ * code or token is logged. Values of fewer than 8 characters are kept, because other words could contain them.
+ */
 function createRedactor(ctx: KoaContext): (text: string) => string {
   const values = Object.values(parametersOf(ctx)).flat()
   const sentValues = [...values, ctx.get('Origin'), ctx.get('Authorization').split(' ').at(-1)].filter(
     (value): value is string => value !== undefined && value.length >= 8,
   )
   return (text) =>
-    sentValues.reduce((left, value) => left.replaceAll(value, '…'), text).slice(0, limits.maxDenialTextLength)
+    sentValues.reduce((redacted, value) => redacted.replaceAll(value, '…'), text).slice(0, limits.maxDenialTextLength)
 }
 
 const parametersOf = (ctx: KoaContext): Form => ({ ...ctx.query, ...(ctx.state[REQUEST_FORM] as Form | undefined) })
@@ -156,8 +160,8 @@ function findClientRow(ctx: KoaContext): ClientRow | undefined {
 }
 
 /**
- * The client id for the log line: that of a known client, or one in our id format. Other text could be a secret in the
- * wrong parameter.
+ * Returns the client id for the log line: the id of a known client, or text in the format of a client or agent id; null
+ * for other text, which could be a secret in the wrong parameter.
  */
 function loggableClientId(ctx: KoaContext, client: ClientRow | undefined): string | null {
   const claimed = client?.id ?? claimedClientId(ctx, parametersOf(ctx))
@@ -175,7 +179,7 @@ function createDenial(
     accountId: issuer.accountId,
     issuerId: issuer.id,
     client: { kind, id },
-    // Anyone can publish metadata documents, so all metadata document clients of an issuer are counted together.
+    // Anyone can publish many metadata documents, so all metadata document clients of an issuer are one subject.
     subject: `${issuer.id} ${document ? 'document' : id}`,
     reason: [type, data['endpoint'], data['error'], data['error_detail'] ?? data['error_description']].join(' '),
     data,

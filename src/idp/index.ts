@@ -1,7 +1,7 @@
 /**
- * The IdP API (docs/contract.md#openid-connect-endpoints). Finds the issuer and route of a request and dispatches it to
- * a static document, one of our endpoints, or oidc-provider. Rejects requests before an endpoint sees them: unknown
- * hosts, oversized bodies, text that PostgreSQL cannot store, and unsupported methods.
+ * The IdP API (docs/contract.md#openid-connect-endpoints). Finds the issuer and the route of a request, and calls the
+ * handler of the route: a static document, an endpoint of Gatehouse, or oidc-provider. Requests with an unknown path or
+ * issuer, an unsupported method, an oversized form or unsafe characters are rejected before the handler runs.
  */
 import type Koa from 'koa'
 import { errors } from 'oidc-provider'
@@ -40,15 +40,15 @@ import { AlreadyConsumedError, SignInEndedError, UnitOfWork } from './store/unit
 
 export interface Idp {
   /**
-   * Answers one request. The Koa application must trust `X-Forwarded-*`, because this middleware overwrites those
-   * headers with verified values.
+   * Handles one request. The Koa application must have `proxy` set, so that oidc-provider reads `X-Forwarded-*`. This
+   * middleware overwrites those headers with verified values.
    */
   readonly middleware: (ctx: Koa.Context) => Promise<void>
-  /** Stops listening for issuer changes. Requests in flight still complete. */
+  /** Stops listening for issuer changes, and waits until the events of denied requests are written. */
   close(): Promise<void>
 }
 
-/** Creates the IdP of one process. Several processes can share a database. */
+/** Creates the IdP of one process. Several processes can use one database. */
 export function createIdp(gatehouse: Gatehouse): Idp {
   const runtimes = openIssuerRuntimes(gatehouse)
   const provider = createProvider(gatehouse)
@@ -70,7 +70,7 @@ export function createIdp(gatehouse: Gatehouse): Idp {
     let deniedError: unknown
     try {
       if (!match) throw new ApiError('not_found', 'There is no endpoint at this path.')
-      // Anonymous callers request these often, so the rate limit is consumed before any lookup.
+      // These requests need no credentials, so the rate limit is consumed before the issuer is looked up.
       const isDocument = documentRoutes.has(match.route.name)
       if (isDocument || match.route.name === 'check_session') consumeMetadataRateLimit(ctx, context)
       runtime = await runtimes.find(context, match.issuerId, host, isDocument)
@@ -103,7 +103,10 @@ const methodNotAllowed = ({ route }: Match): ApiError =>
     headers: { Allow: route.methods.join(', ') },
   })
 
-/** Served from memory without the database, with the same response for every caller. */
+/**
+ * Routes of documents that are the same for every caller. They are served from the cached snapshot of the issuer, even
+ * while the database is unavailable.
+ */
 const documentRoutes = new Set<RouteName>(['metadata', 'keys', 'check_session_page'])
 
 function serveIssuerDocument(ctx: Koa.Context, { now }: Context, runtime: IssuerRuntime, { route }: Match): void {
@@ -157,7 +160,7 @@ async function handleRequest(
   }
   await runInRequestContext(request, async () => {
     if (name === 'token') prefetchRedeemedArtifact(request, form)
-    // Cookies are signed with the issuer's own key, including those that oidc-provider sets. Machine endpoints get no
+    // Makes `ctx.cookies` sign and verify cookies with the key of the issuer, like oidc-provider. Other routes use no
     // cookies.
     if (match.route.browserFacing || name === 'check_session')
       ctx.cookies = provider.createContext(ctx.req, ctx.res).cookies
@@ -201,7 +204,7 @@ async function handleRequest(
 async function runProvider(request: RequestContext, ctx: OpenIdContext, match: Match, form: Form): Promise<void> {
   const { runtime, provider, unitOfWork, context } = request
   const { route } = match
-  // Machine endpoints return OAuthError as JSON, whatever the request's Accept header says.
+  // Routes that browsers do not open return errors as JSON (OAuthError), even if the `Accept` header prefers HTML.
   if (!route.browserFacing) ctx.req.headers.accept = 'application/json'
 
   ctx['mountPath'] = runtime.parsedUrl.pathname
@@ -212,20 +215,20 @@ async function runProvider(request: RequestContext, ctx: OpenIdContext, match: M
   const { failure } = ctx.state as { failure?: unknown }
   if (failure !== undefined) throw failure
   if (ctx.method === 'OPTIONS') {
-    // oidc-provider answers CORS preflight requests. It responds 404 to other OPTIONS requests; an existing path
-    // answers 204.
+    // oidc-provider answers CORS preflight requests, and responds 404 to other OPTIONS requests. The path exists, so
+    // the status becomes 204.
     if (ctx.status === 404) ctx.status = 204
     return
   }
   if (!route.browserFacing) await amendResponse(request, ctx, route, form)
-  // A failed request stores no new artifacts and consumes none.
+  // An error response neither stores nor consumes artifacts.
   if (ctx.status >= 400) return unitOfWork.discard()
   try {
     await unitOfWork.commit(context)
   } catch (error) {
     if (error instanceof SignInEndedError) return restartAuthorization(request, ctx, match)
     if (!(error instanceof AlreadyConsumedError)) throw error
-    // Reuse can mean that either party is an attacker, so it revokes the whole family
+    // One of the two requests may come from an attacker, so the whole token family is revoked
     // (docs/contract.md#reuse-of-codes-and-refresh-tokens).
     for (const grantId of error.grantIds) await revokeTokenFamily(request, grantId, 'token_compromised')
     throw new errors.InvalidGrant({})
@@ -233,11 +236,12 @@ async function runProvider(request: RequestContext, ctx: OpenIdContext, match: M
 }
 
 /**
- * Redirects the browser to the same URL, so that it signs in again without its ended session. A POST cannot be
- * redirected.
+ * Redirects the browser to the URL of the request, so that the authorization starts again with the current browser
+ * session instead of the ended one.
+ * @throws SessionNotFound for another method than GET, which cannot be redirected
  */
 function restartAuthorization({ runtime }: RequestContext, ctx: OpenIdContext, { route, pathParameter }: Match): void {
-  // Another tab of the browser may have set a newer cookie in the meantime.
+  // Another tab of the browser may have received a newer session cookie, which this response must not overwrite.
   ctx.remove('Set-Cookie')
   if (ctx.method !== 'GET')
     throw new errors.SessionNotFound('the session ended during this request; start the sign-in again')
@@ -248,7 +252,8 @@ function restartAuthorization({ runtime }: RequestContext, ctx: OpenIdContext, {
 }
 
 /**
- * The `token` parameter if it looks like a JWT, signed (three parts) or encrypted (five). oidc-provider rejects both.
+ * Returns the `token` parameter if it has the form of a JWT, signed (three parts) or encrypted (five parts).
+ * oidc-provider rejects JWTs at introspection and revocation.
  */
 function presentedJwtOf(form: Form): string | undefined {
   const token = formField(form, 'token')

@@ -1,4 +1,4 @@
-/** Names for classes of oidc-provider that its types do not export. */
+/** Types for the classes of an oidc-provider instance, which the library does not export. */
 import type Provider from 'oidc-provider'
 import type { KoaContextWithOIDC } from 'oidc-provider'
 
@@ -8,8 +8,8 @@ export type OpenIdGrant = InstanceType<Provider['Grant']>
 export type Interaction = InstanceType<Provider['Interaction']>
 export type BrowserSession = InstanceType<Provider['Session']> & {
   /**
-   * Unix milliseconds. A credential change at or after this time ends the sign-in. Absent on sessions of older
-   * versions.
+   * Unix milliseconds. A credential change at or after this time ends the sign-in. Undefined for sessions that an older
+   * version of Gatehouse has stored.
    */
   since?: number | undefined
 }
@@ -17,7 +17,7 @@ export type AccessToken = InstanceType<Provider['AccessToken']>
 export type RefreshToken = InstanceType<Provider['RefreshToken']>
 export type OpenIdContext = KoaContextWithOIDC
 
-/** Returns a parameter of the request as text; undefined if it is absent or not text. */
+/** Returns a parameter of the request; undefined if it is absent or repeated. */
 export function textParameter(ctx: OpenIdContext, name: string): string | undefined {
   const value = ctx.oidc.params?.[name]
   return typeof value === 'string' ? value : undefined

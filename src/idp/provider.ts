@@ -29,13 +29,15 @@ import {
 } from './token/tokens.js'
 
 const missingLibraryGrant: TokenRequestHandler = async () => {
-  throw new Error('A grant called libraryHandler, but oidc-provider has no handler for its grant type.')
+  throw new Error(
+    'A grant with `custom: true` must not call `libraryHandler`: oidc-provider has no handler for its grant type.',
+  )
 }
 
 /**
- * Rejects `org` at the token endpoint, except for grants that define it: the selected organization is part of the grant
- * (docs/contract.md#grant-and-client-rules rule 6). An empty value counts as absent (RFC 6749 section 3.2). The client
- * is authenticated by now, so the error response carries its CORS headers.
+ * Rejects the parameter `org` at the token endpoint unless the grant type has it: an organization is selected at the
+ * authorization endpoint (docs/contract.md#grant-and-client-rules rule 6). An empty value counts as absent (RFC 6749
+ * section 3.2). Must be called after client authentication, so that the error response has the client's CORS headers.
  * @throws InvalidRequest
  */
 function requireNoOrgParameter(ctx: OpenIdContext, { parameters }: GrantType): void {
@@ -44,7 +46,7 @@ function requireNoOrgParameter(ctx: OpenIdContext, { parameters }: GrantType): v
 }
 
 /**
- * Cookies of an issuer: signed with the issuer's key and limited to its paths
+ * Names of the cookies of an issuer. They are signed with the issuer's key, and their `Path` is below the issuer's URL
  * (docs/contract.md#caches-and-cookies-per-tenant).
  */
 export const cookieNames = {
@@ -54,8 +56,8 @@ export const cookieNames = {
 }
 
 /**
- * Placeholders for the algorithms that oidc-provider must know at startup. The issuer's real keys come with each
- * request (hooks/issuers.ts).
+ * Members of placeholder keys. oidc-provider needs one key of each signing algorithm at startup, and no key material:
+ * each request uses the keys of its issuer (hooks/issuers.ts).
  */
 const placeholderMembers = Object.fromEntries(
   ['x', 'y', 'n', 'e', 'd', 'p', 'q', 'dp', 'dq', 'qi'].map((name) => [name, 'of the issuer']),
@@ -151,11 +153,12 @@ export function createProvider({ config }: Gatehouse): OpenIdProvider {
       findAccount(request, sub, token as PresentedToken | undefined, ctx.oidc.client),
     ),
 
-    // Tokens live as long as our session row, not as long as the browser session.
+    // Tokens end with their row in the table `sessions`, not with oidc-provider's browser session.
     expiresWithSession: () => false,
     issueRefreshToken: (_, client) => client.grantTypeAllowed('refresh_token'),
     rotateRefreshToken: true,
-    // A refresh token family ends with its session, and the grant with it.
+    // oidc-provider must not delete the grant of a revoked token: `revokeTokenFamily` ends the session, and with it the
+    // grant.
     revokeGrantPolicy: () => false,
     ttl: tokenLifetimes,
     formats: {
@@ -176,7 +179,7 @@ export function createProvider({ config }: Gatehouse): OpenIdProvider {
           : undefined
       errorPage(ctx, request.runtime, refusalReason === undefined ? out : { ...out, error_description: refusalReason })
     }),
-    // Client registration data must not cause requests from this server.
+    // URLs in client metadata must not cause requests from this server.
     fetch: async () => {
       throw new errors.InvalidRequest('the server does not fetch URLs of clients')
     },
@@ -193,7 +196,7 @@ export function createProvider({ config }: Gatehouse): OpenIdProvider {
     provider.registerGrantType(type, handle, grant.parameters, grant.repeatable)
   }
   installHooks(provider, Object.keys(grantTypes))
-  // Errors that oidc-provider cannot handle are logged and answered in index.ts.
+  // `runProvider` in index.ts throws this error, so that it is logged and answered like other unexpected errors.
   provider.on('server_error', (ctx, error) => {
     ctx.state['failure'] = error
   })

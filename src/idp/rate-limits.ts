@@ -12,7 +12,8 @@ import type { OpenIdContext } from './provider-types.js'
 import type { RequestContext } from './request-context.js'
 
 /**
- * Consumes one request of a limit and sets the rate limit headers of the response.
+ * Counts the request against a rate limit and sets the rate limit headers of the response.
+ * @param key the caller or resource that is counted
  * @throws ApiError too_many_requests
  */
 export async function consumeRateLimit(
@@ -25,8 +26,9 @@ export async function consumeRateLimit(
 }
 
 /**
- * Rate limit of the token endpoint: by client id for confidential clients, which have authenticated by then, and by
- * network for public clients.
+ * Counts the request against the rate limit of the token endpoint: by client id for confidential clients, which have
+ * authenticated already, and by network for public clients.
+ * @throws ApiError too_many_requests
  */
 export async function consumeTokenRateLimit(request: RequestContext, ctx: OpenIdContext): Promise<void> {
   const { context, runtime } = request
@@ -37,8 +39,8 @@ export async function consumeTokenRateLimit(request: RequestContext, ctx: OpenId
 }
 
 /**
- * Creates the rate limit of the static documents. Each process counts by itself, because these documents are also
- * served while the database is unavailable, and serving one costs less than a query.
+ * Creates the rate limit `metadata`, for static documents and session checks. Each process counts separately, because
+ * the documents are also served while the database is unavailable, and serving a document costs less than a query.
  */
 export function createMetadataRateLimit(): (ctx: KoaContext, context: Context) => void {
   const buckets = new LRUCache<string, { tokens: number; refilledAt: number }>({ max: limits.maxLocalRateLimitBuckets })

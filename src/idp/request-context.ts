@@ -1,6 +1,6 @@
 /**
- * The context of a request, the first parameter of our functions. oidc-provider calls some of our code, such as the
- * adapter, without it; only there it is read from an AsyncLocalStorage.
+ * The context of a request to the IdP, which functions take as their first parameter. oidc-provider calls hooks and
+ * adapter methods without a request context, so they get it from an AsyncLocalStorage.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Actor } from '../kernel/context.js'
@@ -17,45 +17,53 @@ export interface RequestContext {
   readonly runtime: IssuerRuntime
   /** The oidc-provider instance. It acts for the issuer of `runtime`. */
   readonly provider: OpenIdProvider
-  /** The writes of this request. They are committed together before the response is sent. */
+  /** The writes of this request, which are committed together before the response is sent. */
   readonly unitOfWork: UnitOfWork
-  /** The wallet proof of an agent, verified before oidc-provider handles the request. */
+  /** The verified wallet assertion of an agent; undefined if the request has no valid one. */
   walletProof?: WalletProof
-  /** The JWT in the `token` parameter of introspection or revocation. */
+  /** The JWT in the `token` parameter of an introspection or revocation request; undefined for other tokens. */
   readonly presentedJwt?: string | undefined
-  /** The active user of the code or refresh token of this request, read in the same query. */
+  /**
+   * The active user of the redeemed code or refresh token, read by the query that reads the code or token; undefined
+   * before this query and in other requests.
+   */
   tokenUser?: AccountRow
-  /** The client's version and the issuer's status at the last read of this request. */
+  /** The client that this request has last read from the database; undefined before the first read. */
   checkedClient?: CheckedClient
-  /** The code or refresh token of the form, which is being read already. */
+  /**
+   * The query for the code or refresh token of the form, which starts before oidc-provider needs its result; undefined
+   * in other requests.
+   */
   prefetched?: { kind: string; id: string; result: Promise<ArtifactRow | undefined> }
-  /** How the agent authenticated, once it has. */
+  /** How the agent authenticated; undefined before that, and for clients that are not agents. */
   authenticatedAgent?: { verifierId: string; method: AuthenticationMethod }
 }
 
 export interface CheckedClient {
   id: string
-  /** Changes with every update of the client. */
+  /** A text that changes with every update of the client. */
   version: string
+  /** The status of the issuer when the client was read. */
   issuerStatus: string
 }
 
+/** The result of a valid wallet assertion. */
 export interface WalletProof {
   clientId: string
   verifierId: string
-  /** Passed to oidc-provider as the client secret of this request; random for each request. */
+  /** A random text, which oidc-provider gets as the client secret of this request. */
   secret: string
 }
 
 const storage = new AsyncLocalStorage<RequestContext>()
 
-/** Runs the work, in which oidc-provider may call our code, as part of the request. */
+/** Runs `work`, in which hooks and adapter methods get this request context. */
 export const runInRequestContext = <T>(request: RequestContext, work: () => Promise<T>): Promise<T> =>
   storage.run(request, work)
 
 /**
  * Returns the context of the request in progress, for code that oidc-provider calls. test/unit/architecture.test.ts
- * lists the files that may use it.
+ * lists the files that may call this function.
  * @throws Error outside of a request
  */
 export function requestContext(): RequestContext {
@@ -64,7 +72,7 @@ export function requestContext(): RequestContext {
   return current
 }
 
-/** Creates a function for oidc-provider to call, which passes the request in progress to ours. */
+/** Wraps a hook for oidc-provider: the wrapper passes the context of the request in progress as the first argument. */
 export const withRequest =
   <Parameters extends unknown[], Result>(hook: (request: RequestContext, ...parameters: Parameters) => Result) =>
   (...parameters: Parameters): Result =>

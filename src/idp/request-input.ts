@@ -1,4 +1,4 @@
-/** Reads and normalizes the request before any endpoint handles it: host, forwarded headers, form and query. */
+/** Reads and checks the input of a request before it is handled: host, forwarded headers, form and query. */
 import type { IncomingMessage } from 'node:http'
 import type { Context as KoaContext } from 'koa'
 import type { RequestInfo } from '../kernel/context.js'
@@ -9,8 +9,8 @@ import { checkBodyHeaders, type Form, parseForm, readBody, requireSafeInput } fr
 export { type Form, formField } from '../platform/http/body.js'
 
 /**
- * Returns the requested host name, for the lookup among custom domains only: the caller controls this value
- * (docs/contract.md#public-address). `X-Forwarded-Host` counts only behind a trusted proxy.
+ * Returns the requested host name. The caller controls this value, so it may only be used to find a custom domain
+ * (docs/contract.md#public-address). `X-Forwarded-Host` is read only behind a trusted proxy.
  * @param idpUrl IDP_URL
  * @param trustProxy number of trusted proxies
  * @returns null for the host of IDP_URL, and for a value that is not a host name
@@ -26,8 +26,8 @@ export function requestedHost(req: IncomingMessage, idpUrl: URL, trustProxy: num
 }
 
 /**
- * Overwrites `Host` and `X-Forwarded-*`, which the caller controls and from which oidc-provider builds URLs.
- * @param address the public URL under which the request is answered
+ * Overwrites `Host` and `X-Forwarded-*` with the host and protocol of a public URL and the verified IP address of the
+ * caller. The caller controls the original values, and oidc-provider builds URLs from these headers.
  */
 export function setCanonicalHost(req: IncomingMessage, { host, protocol }: URL, facts: RequestInfo): void {
   req.headers.host = host
@@ -38,9 +38,9 @@ export function setCanonicalHost(req: IncomingMessage, { host, protocol }: URL, 
 }
 
 /**
- * Reads and validates a form. It is parsed once: our endpoints and oidc-provider read the same object
+ * Reads and validates a form. The form is parsed once: Gatehouse's endpoints and oidc-provider read the returned object
  * (docs/contract.md#one-parser-per-input).
- * @returns undefined for another content type, which the endpoint rejects
+ * @returns undefined if the body has another content type
  * @throws payload_too_large, unsupported_media_type, invalid_request
  */
 export async function readForm(ctx: KoaContext): Promise<Form | undefined> {
@@ -52,7 +52,7 @@ export async function readForm(ctx: KoaContext): Promise<Form | undefined> {
 }
 
 /**
- * Validates the query as Koa has parsed it.
+ * Validates the query that Koa has parsed.
  * @throws invalid_request
  */
 export function checkQuery(ctx: KoaContext): void {
@@ -61,7 +61,7 @@ export function checkQuery(ctx: KoaContext): void {
 }
 
 /**
- * Rejects more parameters than the limit: a parser that stops early would drop the rest silently.
+ * Rejects more parameters than the limit, which is below the number after which Koa's parser would drop parameters.
  * @throws invalid_request
  */
 function checkParameterCount(what: 'form' | 'query', text: string): void {

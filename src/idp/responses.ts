@@ -14,24 +14,25 @@ import { type Form, formField } from './request-input.js'
 import type { Route } from './routes.js'
 import { refreshTokenId } from './store/adapter.js'
 
-/** OAuth error codes for our own (RFC 6749 section 5.2). */
+/** OAuth 2.0 error codes (RFC 6749 section 4.1.2.1) that replace error codes of the Core API. */
 const oauthCodes: Partial<Record<ErrorCode, string>> = {
   internal_error: 'server_error',
   unavailable: 'temporarily_unavailable',
 }
 
-/** Converts an error that oidc-provider threw and did not answer. Returns other errors unchanged. */
+/** Converts an error of oidc-provider to an ApiError. Returns other errors, and server errors, unchanged. */
 function fromOidcProvider(caught: unknown): unknown {
   if (!(caught instanceof errors.OIDCProviderError) || !caught.expose) return caught
   const { error, error_description = error, statusCode } = caught
-  // A code of OAuth, which is not in our table.
+  // `error` is an OAuth error code, which is not in the table of ErrorCode.
   return new ApiError(error as ErrorCode, error_description, { status: statusCode })
 }
 
 /**
- * The errors of requests that failed before an endpoint answered them: a page on the routes that browsers show, else
- * OAuthError (docs/contract.md#errors).
- * @param runtime the issuer, if the request names one
+ * Returns the format of errors that were thrown while a request was handled (docs/contract.md#errors): a page on routes
+ * that browsers open, and OAuthError on other routes, for unknown issuers and for unsupported methods.
+ * @param route undefined if the path is unknown
+ * @param runtime undefined if the issuer is unknown
  */
 export const errorFormatFor = (route: Route | undefined, runtime: IssuerRuntime | undefined): ErrorFormat => ({
   fromLibrary: fromOidcProvider,
@@ -49,7 +50,7 @@ export const errorFormatFor = (route: Route | undefined, runtime: IssuerRuntime 
 })
 
 /**
- * Corrects oidc-provider's response on the routes that are not pages.
+ * Corrects oidc-provider's response on routes that browsers do not open.
  * @throws ApiError too_many_requests after too many failed client authentications from one network
  */
 export async function amendResponse(
@@ -72,21 +73,22 @@ export async function amendResponse(
   ) {
     body.error = 'unauthorized_client'
   }
-  // RFC 6749 section 5.2: a missing client authentication is invalid_client.
+  // RFC 6749 section 5.2: if client authentication is missing, the error is `invalid_client`.
   if (body.error_description === 'no client authentication mechanism provided') body.error = 'invalid_client'
   if (body.error === 'invalid_redirect_uri') body.error = 'invalid_request'
   if (body.error === 'invalid_client') ctx.status = 401
-  // OAuthError has only these two members (docs/contract.md#errors); oidc-provider adds the missing scope.
+  // OAuthError has only these two members (docs/contract.md#errors). oidc-provider also sends `scope`, the refused
+  // scope; responses of userinfo keep it.
   if (route.name !== 'userinfo') ctx.body = { error: body.error, error_description: body.error_description }
-  // RFC 6749 section 5.2: a 401 response names the authentication scheme, even if the client did not try it.
+  // Every 401 response must have `WWW-Authenticate` (RFC 9110 section 15.5.2).
   if (ctx.status === 401 && !ctx.response.get('WWW-Authenticate'))
     ctx.set('WWW-Authenticate', `Basic realm="${request.runtime.url}"`)
 }
 
 /**
  * Builds the introspection response (RFC 7662) with exactly the members of
- * docs/contract.md#introspection-and-revocation; oidc-provider omits most of them for a refresh token. A public client
- * cannot authenticate, so it always gets invalid_client.
+ * docs/contract.md#introspection-and-revocation. oidc-provider omits most of these members for a refresh token. A
+ * public client cannot authenticate, so the response to it is always `invalid_client`.
  */
 async function introspectionResponse(request: RequestContext, ctx: OpenIdContext, form: Form): Promise<object> {
   const { AccessToken, RefreshToken, Client } = ctx.oidc.entities
@@ -101,7 +103,7 @@ async function introspectionResponse(request: RequestContext, ctx: OpenIdContext
   if (!(ctx.body as { active?: boolean }).active) return inactive
   if (RefreshToken) {
     const { scope, clientId, accountId, iat, exp, sid } = RefreshToken
-    // The user must be active, as at every other endpoint (docs/contract.md#liveness-of-principals).
+    // A token of a user who is not active counts as inactive (docs/contract.md#liveness-of-principals).
     const account = await findAccount(request, accountId, RefreshToken, Client).catch(() => undefined)
     if (!account) return inactive
     const jti = refreshTokenId(formField(form, 'token') ?? '')

@@ -1,6 +1,6 @@
 /**
- * Every path of the IdP below `/{issuer_id}` (docs/contract.md#openid-connect-endpoints), one row each. Any other path
- * is 404.
+ * The routes of the IdP below `/{issuer_id}` (docs/contract.md#openid-connect-endpoints). Any other path is 404 (not
+ * found).
  */
 
 import { createRouter } from '../platform/http/router.js'
@@ -27,12 +27,12 @@ export type RouteName =
 
 export interface Route {
   readonly name: RouteName
-  /** The path in metrics and logs. */
+  /** The path below `/{issuer_id}` with placeholders, as in metrics and logs. */
   readonly template: string
   readonly methods: readonly string[]
-  /** Opened by a browser: errors are HTML pages instead of JSON. */
+  /** Browsers open this route, so errors are HTML pages instead of JSON. */
   readonly browserFacing: boolean
-  /** oidc-provider serves this route; otherwise one of our endpoints does. */
+  /** oidc-provider serves this route; other routes are endpoints of Gatehouse. */
   readonly servedByLibrary: boolean
 }
 
@@ -74,11 +74,11 @@ export const routes: readonly Route[] = [
 export interface Match {
   issuerId: string
   route: Route
-  /** The value of the placeholder in the route's template, if it has one. */
+  /** The value of the placeholder in `route.template`; undefined if the template has none. */
   pathParameter: string | undefined
 }
 
-/** The only values that a placeholder can have. */
+/** The format of each placeholder's value. A path with another value matches no route. */
 const parameterPatterns: Record<string, RegExp> = {
   uid: /^[A-Za-z0-9_-]{10,64}$/,
   method_id: /^am_[0-9a-hjkmnp-tv-z]{26}$/,
@@ -89,17 +89,18 @@ const matchBelowIssuer = createRouter(
 )
 
 const issuerPath = /^\/(iss_[0-9a-hjkmnp-tv-z]{26})(\/.*)$/
-// RFC 8414 section 3.1 inserts the well-known part before the issuer's path.
+// RFC 8414 section 3.1: `/.well-known/…` is inserted between the host and the path of the issuer.
 const insertedWellKnownPath = /^(\/\.well-known\/(?:openid-configuration|oauth-authorization-server))(\/.*)$/
 
 /**
  * Finds the issuer and route of a path.
  * @param prefix path of IDP_URL, without a trailing slash; usually empty
+ * @returns undefined if no route matches
  */
 export function matchPath(path: string, prefix: string): Match | undefined {
   const wellKnown = insertedWellKnownPath.exec(path)
   const normalizedPath = wellKnown ? `${wellKnown[2]}${wellKnown[1]}` : path
-  // A reverse proxy may have removed the prefix already.
+  // A path without the prefix is accepted too, because a reverse proxy may have removed the prefix.
   const issuerMatch = issuerPath.exec(
     normalizedPath.startsWith(`${prefix}/`) ? normalizedPath.slice(prefix.length) : normalizedPath,
   )

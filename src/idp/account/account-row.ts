@@ -1,23 +1,26 @@
-/** The row of a user and their session from which claims are created. */
+/** The data of a user from which claims are created. */
 import { type Membership, membershipsSql } from '../../resources/organizations/membership.js'
 
-/** A user and the session of the token. */
+/** A user, with the session of a token. */
 export interface AccountRow {
   id: string
+  /** Null without a session. */
   sessionId: string | null
   username: string
   usernameType: string
   profile: Record<string, unknown>
   emailVerified: boolean
+  /** Unix milliseconds; null without a session. */
   sessionExpiresAt: number | null
+  /** The organization that was selected at sign-in; null for none. */
   orgId: string | null
-  /** Set only when a code or a refresh token is redeemed. */
+  /** Active memberships; null unless a code or a refresh token is redeemed. */
   memberships: Membership[] | null
 }
 
 /**
- * SQL columns of an `AccountRow`, for a user `u` and their session `s`.
- * @param includesMemberships SQL condition: whether to read memberships
+ * Returns the SQL columns of an `AccountRow`, for a user `u` and a session `s`.
+ * @param includesMemberships SQL condition that is true if memberships are read
  */
 export const accountColumnsSql = (includesMemberships: string): string => `
     u.id, u.username, u.username_type AS "usernameType", u.profile, u.email_verified AS "emailVerified",

@@ -17,14 +17,15 @@ export const claimsByScope = {
 
 export interface UserAccount extends Account {
   username: string
-  /** Expiry of the session that the token belongs to, in Unix milliseconds. */
+  /** Expiry of the session of the token in Unix milliseconds; null without a session. */
   sessionExpiresAt: number | null
+  /** The organization that was selected at sign-in; null for none. */
   orgId: string | null
-  /** Claims of access and ID tokens. Set only when a code or a refresh token is redeemed. */
+  /** Claims of access and ID tokens; empty unless a code or a refresh token is redeemed. */
   membershipClaims: MembershipClaims
 }
 
-/** The code or token that oidc-provider passes along with a subject. */
+/** The code or token that oidc-provider passes to `findAccount` with the subject. */
 export interface PresentedToken {
   kind?: string | undefined
   sid?: string | undefined
@@ -41,13 +42,14 @@ const accountQuery: BatchQuery = {
 }
 
 /**
- * oidc-provider's `findAccount`: returns an active user, otherwise undefined.
- * @param token the redeemed or presented token; undefined at the authorization endpoint
- * @param client the client that redeems the token
- * @throws InvalidGrant if the user is not an active member of the selected organization
- * (docs/contract.md#grant-and-client-rules rule 6), or if the client's restriction excludes that
- * organization
- * (docs/contract.md#organization-restrictions-of-clients)
+ * oidc-provider's `findAccount`: returns an active user; undefined if there is none with this id.
+ * @param sub the user id
+ * @param token the redeemed code or refresh token, or the presented access token; undefined at the authorization
+ *   endpoint
+ * @param client the client of the request; required if a code or a refresh token is redeemed
+ * @throws InvalidGrant if a code or refresh token is redeemed and the user is not an active member of the selected
+ *   organization (docs/contract.md#grant-and-client-rules rule 6), or if the client's restriction excludes that
+ *   organization (docs/contract.md#organization-restrictions-of-clients)
  */
 export async function findAccount(
   request: RequestContext,
@@ -77,12 +79,13 @@ export async function findAccount(
     sessionExpiresAt,
     orgId,
     membershipClaims: tokenMembershipClaims,
-    // Profile claims are returned at userinfo only, never in the ID token (docs/contract.md#tokens-and-claims).
+    // Profile claims are returned only by userinfo, and membership claims only in tokens
+    // (docs/contract.md#tokens-and-claims).
     claims: (use) => ({ sub: user.id, ...(use === 'userinfo' ? profileClaims(user) : tokenMembershipClaims) }),
   }
 }
 
-/** All claims that scopes can select. Claims without a value are omitted, not null. */
+/** Returns the claims of all scopes, of which oidc-provider selects those of the granted scopes. Omits empty claims. */
 function profileClaims({ username, usernameType, profile, emailVerified }: AccountRow): Record<string, unknown> {
   const own = Object.fromEntries(
     [...claimsByScope.profile, 'address', 'email', 'phone_number', 'phone_number_verified']

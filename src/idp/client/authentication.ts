@@ -13,17 +13,17 @@ import type { RequestContext } from '../request-context.js'
 import { type Form, formField } from '../request-input.js'
 import { clientRowOf } from './client.js'
 
-/** Key in `ctx.state`: the result of the client secret comparison. */
+/** Key in `ctx.state` of the result of the client authentication: `fits` or `wrong`; undefined before it. */
 const CLIENT_SECRET_RESULT = 'clientSecret'
 
 /** Checks whether the client of this request has authenticated with its secret. */
 export const isAuthenticated = (ctx: KoaContext): boolean => ctx.state[CLIENT_SECRET_RESULT] === 'fits'
 
-/** Returns the client id that the request claims; undefined where oidc-provider would find none. */
+/** Returns the client id in the form or the Basic header, which may be of any client; undefined if there is none. */
 export const claimedClientId = (ctx: KoaContext | OpenIdContext, form: Form): string | undefined =>
   formField(form, 'client_id') ?? basicAuthClientId(ctx.get('authorization'))
 
-/** Returns the client id of a Basic header. Ids contain no characters that need decoding. */
+/** Returns the client id of a Basic header. Client ids contain no characters that are encoded in the header. */
 function basicAuthClientId(header: string): string | undefined {
   const encoded = /^basic +(\S+)$/i.exec(header)?.[1]
   return encoded === undefined ? undefined : Buffer.from(encoded, 'base64').toString('utf8').split(':')[0]
@@ -32,7 +32,8 @@ function basicAuthClientId(header: string): string | undefined {
 const guessLimitKey = ({ issuer }: IssuerRuntime, clientId: string): string => `${issuer.id} ${clientId}`
 
 /**
- * Rejects a secret or an assertion over the limit of failed attempts, before the client is read from the database.
+ * Rejects a request with credentials if the limit of failed attempts is exceeded, before the client is read from the
+ * database.
  * @throws ApiError too_many_requests
  */
 export function requireAuthenticationAllowed({ context, runtime }: RequestContext, ctx: KoaContext, form: Form): void {
@@ -42,8 +43,8 @@ export function requireAuthenticationAllowed({ context, runtime }: RequestContex
 }
 
 /**
- * oidc-provider's `Client.compareClientSecret`: checks a secret against the active secrets of the client. After a
- * rotation, two are active for a while (docs/contract.md#core-api-authentication rule 3).
+ * oidc-provider's `Client.compareClientSecret`: compares a secret with the active secrets of the client. After a
+ * rotation, two secrets are active for a while (docs/contract.md#core-api-authentication rule 3).
  * @throws ApiError too_many_requests after too many failures from the caller's network
  */
 export async function compareClientSecret(
@@ -57,8 +58,8 @@ export async function compareClientSecret(
 }
 
 /**
- * Counts an invalid_client response without a secret comparison: the client does not exist or has no secret. Otherwise
- * the rate limit would reveal whether a client exists.
+ * Counts an `invalid_client` response as a failed attempt if no secret was compared, because the client does not exist
+ * or has no secret. Otherwise the rate limit would reveal whether a client exists.
  * @throws ApiError too_many_requests
  */
 export async function countUncheckedClientFailure(
@@ -91,7 +92,7 @@ function isValidClientSecret(request: RequestContext, client: OpenIdClient, secr
     return true
   }
   if (kind === 'client') return matchesSecret(secrets, secret, context.now())
-  // Compares every secret of an agent, so that the duration does not depend on which one matches.
+  // Compares all secrets of an agent, so that the duration does not depend on which secret matches.
   const verifiers = secrets.filter((one) => matchesSecret([one], secret, context.now()))
   if (verifiers.length > 0) request.authenticatedAgent = { verifierId: verifiers[0]!.id!, method: 'secret' }
   return verifiers.length > 0

@@ -1,7 +1,8 @@
 /**
- * Clients of oidc-provider, created from our rows: registered clients, and agents, which are clients limited to client
- * credentials. Every request reads the client's version and the issuer's status, so that disabling either takes effect
- * immediately in every process. The row itself is sent only if its version differs from the cached one.
+ * Clients of oidc-provider, created from registered clients, from agents, which can only use the client credentials
+ * grant, and from metadata documents. Every request reads the client's version and the issuer's status from the
+ * database, so that disabling a client or issuer takes effect immediately in every process. The database returns the
+ * row of the client only if its version differs from the cached version.
  */
 import { LRUCache } from 'lru-cache'
 import Provider, { type ClientMetadata, errors } from 'oidc-provider'
@@ -39,17 +40,17 @@ export interface ClientRow {
   name: string
   confidential: boolean
   settings: ClientSettings
-  /** Secrets of an agent have the id of their verifier. */
+  /** Hashes of the active secrets. `id` is the id of the verifier, for a secret of an agent. */
   secrets: (StoredSecret & { id?: string })[]
   status: string
-  /** Set for a client with a metadata document: the host of the document, and its `client_name`. */
+  /** The host and the `client_name` of the metadata document; undefined for other clients. */
   document?: { host: string; name: string | null }
 }
 
-/** The version changes with every update. */
+/** A client with its version, which changes with every update of the client and its secrets. */
 type CachedClientRow = ClientRow & { version: string }
 
-/** No row is returned if the issuer is active and the client has the cached version ($3). */
+/** The result of the queries for clients. They return no row if the issuer is active and $3 is the current version. */
 interface ClientQueryResult extends Record<string, unknown> {
   issuerStatus: string | null
   version: string | null
@@ -88,8 +89,8 @@ const agentQuery: BatchQuery = {
 }
 
 /**
- * A disabled or suspended issuer issues nothing, a deleted one does not exist
- * (docs/contract.md#states-and-transitions).
+ * Returns the error for an issuer that is not active (docs/contract.md#states-and-transitions).
+ * @param status null or undefined if there is no such issuer
  */
 function issuerUnavailableError(status: string | null | undefined): errors.OIDCProviderError {
   const isMissing = !status || status === 'deleted'
@@ -102,20 +103,21 @@ function issuerUnavailableError(status: string | null | undefined): errors.OIDCP
 }
 
 /**
- * Reads a client, also a deleted one, from the database or its metadata document.
+ * Reads a client from the database, whatever its status, or from its metadata document.
+ * @returns undefined if there is no such client
  * @throws OIDCProviderError if the issuer is not active, or if the document cannot be used
  */
 export async function readClient(request: RequestContext, clientId: string): Promise<ClientRow | undefined> {
   const { context, runtime, prefetched } = request
   const isDocument = isClientIdUrl(clientId) && areMetadataDocumentsEnabled(runtime.issuer.settings)
-  // Text that cannot be an id must not reach the database.
+  // Text that cannot be a client id must not reach the database.
   if (!isDocument && !/^[\x21-\x7e]{1,128}$/.test(clientId)) return undefined
   const issuerId = runtime.issuer.id
   const cache = rowCacheOf(context.database)
   const key = `${issuerId} ${clientId}`
   const cached = cache.get(key)
   await prefetched?.result
-  // This request may have read the version already.
+  // The query for the redeemed artifact may have read the version of the client already.
   const { checkedClient } = request
   if (checkedClient?.id === clientId && checkedClient.version === cached?.version) {
     if (checkedClient.issuerStatus !== 'active') throw issuerUnavailableError(checkedClient.issuerStatus)
@@ -133,7 +135,10 @@ export async function readClient(request: RequestContext, clientId: string): Pro
   return row
 }
 
-/** Caches the row. Concurrent readers get the same row object, and therefore the same client of oidc-provider. */
+/**
+ * Caches the row and returns it. If a concurrent request has cached this version, returns the cached object, because
+ * oidc-provider's client is created once for each row object.
+ */
 function cacheRow(
   cache: LRUCache<string, CachedClientRow>,
   key: string,
@@ -147,7 +152,7 @@ function cacheRow(
   return fetched
 }
 
-/** Cached rows of a process, by issuer and id. */
+/** Cached rows by database, issuer and client id. */
 const rowCaches = new WeakMap<DatabaseHandle, LRUCache<string, CachedClientRow>>()
 
 function rowCacheOf(tools: DatabaseHandle): LRUCache<string, CachedClientRow> {
@@ -170,9 +175,8 @@ export async function requireActiveIssuer({ context, runtime }: RequestContext):
 }
 
 /**
- * Returns the row of a client with a metadata document: public, limited to what the issuer allows such clients, and
- * with those redirect URIs of the document that the issuer's rules allow
- * (docs/contract.md#redirect-uri-rules-of-an-issuer).
+ * Returns the row of a client with a metadata document: a public client with those redirect URIs of the document that
+ * the issuer's rules allow (docs/contract.md#redirect-uri-rules-of-an-issuer).
  */
 async function loadDocumentRow(
   { context, unitOfWork, runtime }: RequestContext,
@@ -207,19 +211,20 @@ async function loadDocumentRow(
 }
 
 /**
- * Document loads of one request: oidc-provider looks for a client again if it was not found, but must not fetch twice.
+ * Loads of metadata documents by request. oidc-provider looks up a client again that was not found, and the document
+ * must not be fetched twice.
  */
 const documentLoadsByRequest = new WeakMap<UnitOfWork, Map<string, ReturnType<typeof loadMetadataDocument>>>()
 
 /**
- * One row per document, so that oidc-provider's client is created once. Keyed by the issuer snapshot, which is replaced
- * after each change of the issuer's settings.
+ * Rows by issuer and metadata document, so that oidc-provider's client is created once. The issuer snapshot is replaced
+ * after each change of the issuer's settings, which the rows depend on.
  */
 const rowsByDocument = new WeakMap<IssuerSnapshot, WeakMap<MetadataDocument, ClientRow>>()
 
 const rowsByClient = new WeakMap<OpenIdClient, ClientRow>()
 
-/** Returns our row of an oidc-provider client. */
+/** Returns the row from which a client of oidc-provider was created. */
 export function clientRowOf(client: OpenIdClient): ClientRow {
   const row = rowsByClient.get(client)
   if (!row) throw new Error('This client was not created by createClientFinder.')
@@ -227,8 +232,8 @@ export function clientRowOf(client: OpenIdClient): ClientRow {
 }
 
 /**
- * Returns which organizations of a user this client may see, by its own settings or, for a client with a
- * metadata document, by the issuer's (docs/contract.md#organization-restrictions-of-clients).
+ * Returns which organizations of a user a client may see: by the settings of the client, or by those of the issuer for
+ * a client with a metadata document (docs/contract.md#organization-restrictions-of-clients).
  */
 export function restrictionOfClient(
   { runtime }: RequestContext,
@@ -238,7 +243,10 @@ export function restrictionOfClient(
   return metadataDocumentRestriction(metadataDocumentPolicyOf(runtime.issuer.settings)?.organization_policy)
 }
 
-/** Creates oidc-provider's `Client.find`. */
+/**
+ * Creates oidc-provider's `Client.find`.
+ * @param grantTypes the supported values of `grant_type`
+ */
 export function createClientFinder(
   provider: Provider,
   grantTypes: readonly string[],
@@ -267,14 +275,14 @@ export function createClientFinder(
 function clientMetadataOf(row: ClientRow, supportedGrantTypes: readonly string[]): ClientMetadata {
   const { openid = {} } = row.settings
   const redirectUris = openid.redirect_uris ?? []
-  // A client without redirect URIs cannot sign users in, but can use its other grants.
+  // A client without redirect URIs cannot sign users in, but can use other grants than `authorization_code`.
   const hasRedirectUris = redirectUris.length > 0
   return {
     client_id: row.id,
     client_name: row.name,
     application_type: applicationType(row) === 'native' ? 'native' : 'web',
     token_endpoint_auth_method: row.confidential ? 'client_secret_basic' : 'none',
-    // Required by oidc-provider but never compared, see authentication.ts.
+    // oidc-provider requires the secret of a confidential client, but `compareClientSecret` does not use this value.
     ...(row.confidential ? { client_secret: 'kept as hashes' } : {}),
     grant_types: grantTypesOf(row).filter(
       (type) =>
@@ -290,7 +298,7 @@ function clientMetadataOf(row: ClientRow, supportedGrantTypes: readonly string[]
   }
 }
 
-/** Returns the context with the client of this request as the actor. */
+/** Returns the context with a client or agent of the issuer as the actor. */
 export function withClientActor({ runtime }: RequestContext, context: Context, client: OpenIdClient): Context {
   const { kind: type, id, name } = clientRowOf(client)
   const { id: issuerId, accountId } = runtime.issuer

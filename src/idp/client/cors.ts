@@ -2,7 +2,7 @@ import type { IssuerSettings } from '../../resources/issuers/settings.js'
 import type { ClientRow } from './client.js'
 
 /**
- * Checks whether scripts of this origin may read responses for this client: the issuer's `cors_origins`, and the
+ * Checks whether scripts of an origin may read responses for a client: the issuer's `cors_origins` are allowed, and the
  * origins of a public client's redirect URIs.
  */
 export function isOriginAllowed(settings: IssuerSettings, client: ClientRow, origin: string): boolean {

@@ -1,6 +1,6 @@
 /**
- * Redirect URI matching (docs/contract.md#redirect-uri-matching). It compares raw text: `new URL()` would normalize
- * what an attacker wrote.
+ * Redirect URI matching (docs/contract.md#redirect-uri-matching). URIs are compared as raw text, because `new URL()`
+ * normalizes its input, so that a different URI of an attacker could match.
  */
 import { redirectUriRulesOf, redirectUriViolation } from '../../resources/clients/redirect-uri-rules.js'
 import { applicationType } from '../../resources/clients/settings.js'
@@ -8,7 +8,7 @@ import type { OpenIdClient } from '../provider-types.js'
 import type { RequestContext } from '../request-context.js'
 import { clientRowOf } from './client.js'
 
-/** An HTTP URI on a loopback host in one of its three spellings, with an optional port. */
+/** An HTTP URI with the host `127.0.0.1`, `[::1]` or `localhost`, and an optional port. */
 const loopbackUri = /^http:\/\/(127\.0\.0\.1|\[::1\]|localhost)(?::([0-9]{1,5}))?([/?].*)?$/s
 
 /**
@@ -34,19 +34,19 @@ const isPort = (text: string | undefined): boolean =>
   text === undefined || (!text.startsWith('0') && Number(text) <= 65_535)
 
 /**
- * Checks a redirect URI of a client. Public native clients and metadata document clients can vary the port on a
- * loopback host (docs/contract.md#redirect-uri-matching).
+ * Checks whether a client may use a redirect URI. Public native clients and clients with a metadata document can vary
+ * the port of an HTTP URI on a loopback host (docs/contract.md#redirect-uri-matching).
  */
 export function isRegisteredRedirectUri(client: OpenIdClient, uri: string): boolean {
   const row = clientRowOf(client)
-  // Metadata document clients count as native.
+  // The application type of a client with a metadata document is `native`.
   const portMayVary = !row.confidential && applicationType(row) === 'native'
   return isRedirectUriAllowed(client.redirectUris ?? [], uri, portMayVary)
 }
 
 /**
- * Returns why the issuer's rules refuse a redirect URI of a metadata document, for the developer who reads the error
- * page; undefined if they do not.
+ * Returns why the issuer's rules refuse a redirect URI of a client with a metadata document, for the developer who
+ * reads the error page; undefined for an allowed URI and for other clients.
  */
 export function redirectUriRefusalReason(
   { runtime }: RequestContext,

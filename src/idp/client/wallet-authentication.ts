@@ -1,8 +1,8 @@
 /**
  * Wallet authentication of agents (docs/contract.md#wallet-authentication-of-agents, RFC 7521 section 4.2).
- * oidc-provider does not support such assertions, so they are verified before it and replaced in its form by a client
- * secret that is random for this request. An invalid assertion becomes a secret that never matches, so that every
- * failure has the same response.
+ * oidc-provider does not support these assertions. Therefore an assertion is verified before oidc-provider runs, and
+ * replaced in the form by a random client secret, which `compareClientSecret` accepts if the assertion was valid. If it
+ * was invalid, the secret does not match, so that every failure has the same response.
  */
 
 import type { Context as KoaContext } from 'koa'
@@ -28,12 +28,13 @@ export const CAIP_122_ASSERTION_TYPE = 'urn:gatehouse:params:oauth:client-assert
 export async function authenticateWallet(request: RequestContext, ctx: KoaContext, form: Form): Promise<Form> {
   if (formField(form, 'client_assertion_type') !== CAIP_122_ASSERTION_TYPE) return form
   const { context, runtime } = request
-  // Any caller can cause the cost of a signature check, so it is rate-limited.
+  // Any caller can cause an expensive verification of a signature, so assertions are rate-limited.
   await consumeRateLimit(request, ctx, 'wallet_nonce', `${networkOf(context.request.ip)} assertion`)
   const { client_assertion, ...otherFields } = form
   const agentId = formField(form, 'client_id')
   const signedMessage = typeof client_assertion === 'string' ? readAssertion(client_assertion) : undefined
-  // RFC 6749 section 2.3: one authentication method per request. oidc-provider rejects a second one.
+  // RFC 6749 section 2.3 allows one authentication method per request. If there is another one, the secret is passed
+  // twice, because oidc-provider rejects a repeated parameter.
   const isOnlyMethod = ctx.req.headers.authorization === undefined && form['client_secret'] === undefined
   const secret = randomSecret()
   const libraryForm = isOnlyMethod
@@ -46,7 +47,10 @@ export async function authenticateWallet(request: RequestContext, ctx: KoaContex
   return libraryForm
 }
 
-/** Decodes an assertion: canonical base64url of a JSON object with exactly these three members. */
+/**
+ * Decodes an assertion, which must be canonical base64url of a JSON object with exactly the members `message`,
+ * `signature` and `type`. Returns undefined for any other text.
+ */
 function readAssertion(text: string): SignedMessage | undefined {
   if (text.length > limits.maxWalletAssertionLength) return undefined
   const bytes = Buffer.from(text, 'base64url')
@@ -63,7 +67,7 @@ function readAssertion(text: string): SignedMessage | undefined {
   return Object.keys(unknownMembers).length === 0 ? { message, signature, type } : undefined
 }
 
-/** Records a failed authentication of an agent (docs/contract.md#event-records). */
+/** Records the failed authentication of the agent that the request names, if any (docs/contract.md#event-records). */
 export async function recordClaimedAgentRefusal(
   { context, runtime }: RequestContext,
   ctx: OpenIdContext,

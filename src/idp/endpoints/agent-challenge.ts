@@ -1,6 +1,6 @@
 /**
- * `POST /{issuer_id}/agents/challenge` (docs/contract.md#wallet-authentication-of-agents): the message that an agent's
- * wallet signs.
+ * `POST /{issuer_id}/agents/challenge` (docs/contract.md#wallet-authentication-of-agents): returns the message that an
+ * agent must sign with its wallet.
  */
 
 import type { Context as KoaContext } from 'koa'
@@ -14,7 +14,7 @@ import type { RequestContext } from '../request-context.js'
 import { type Form, formField } from '../request-input.js'
 
 /**
- * Answers `{nonce, message, expires_at}` (Unix milliseconds), whether or not the agent exists.
+ * Responds with `{nonce, message, expires_at}`, whether or not the agent exists. `expires_at` is in Unix milliseconds.
  * @throws invalid_request, too_many_requests, OIDCProviderError if the issuer is not active
  */
 export async function issueAgentChallenge(request: RequestContext, ctx: KoaContext, form: Form): Promise<void> {

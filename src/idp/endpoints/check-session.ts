@@ -1,7 +1,7 @@
 /**
- * The session check (docs/contract.md#session-check, OpenID Connect Session Management 1.0): the page for the iframe of
- * applications, and the endpoint that this page calls. The server decides, so the check sees revocation by an
- * administrator as well as a logout.
+ * The session check (docs/contract.md#session-check, OpenID Connect Session Management 1.0): the page that applications
+ * load in an iframe, and the endpoint that the script of the page calls. The endpoint reads the session from the
+ * database, so the check detects a revocation by an administrator as well as a logout.
  */
 import type { Context as KoaContext } from 'koa'
 import { ApiError } from '../../kernel/errors.js'
@@ -13,10 +13,10 @@ import type { RequestContext } from '../request-context.js'
 import { browserStateOf, isSessionStateOf } from '../session/browser-state.js'
 
 /**
- * OpenID Connect Session Management 1.0 section 3.2. The page posts only `changed`, `unchanged` or `error`, to the
- * origin of the request. It caches `unchanged` for a few seconds, because applications poll every other second. If the
- * state cannot be determined (no cookies in iframes, no connection), it does not report `changed`, so that no user is
- * signed out.
+ * The script of the page (OpenID Connect Session Management 1.0 section 3.2). It posts `changed`, `unchanged` or
+ * `error` to the origin that sent the message. `unchanged` is cached for four seconds, because applications check about
+ * every two seconds. If the state cannot be determined (no cookies in iframes, no connection), the script does not post
+ * `changed`, so that the application does not sign the user out.
  */
 const script = `
 (() => {
@@ -53,7 +53,7 @@ const policy = contentSecurityPolicy({
   'script-src': hashSource(script),
   'connect-src': "'self'",
   'form-action': "'none'",
-  // The only page that other sites can embed: it shows nothing and has nothing to click.
+  // Other sites may embed only this page, which is safe because it shows nothing that a user could click.
   'frame-ancestors': '*',
 })
 
@@ -71,16 +71,17 @@ const activeSessionText = `
   WHERE issuer_id = $1 AND browser_uid = $2 AND client_id = $3 AND status = 'active' AND expires_at > $4 LIMIT 1`
 
 /**
- * POST of `/check-session`: checks whether `session_state` is of the browser's current sign-in, and whether its session
- * is active.
- * @throws invalid_request if one of the three members is missing, or if the origin is not one of the client's
+ * POST of `/check-session`: checks whether `session_state` belongs to the current sign-in of the browser, and whether
+ * the sign-in has an active session with the client.
+ * @throws invalid_request if `client_id`, `session_state` or `origin` is missing, if the client is unknown, or if no
+ *   redirect URI of the client has the origin
  */
 export async function checkSession(request: RequestContext, ctx: KoaContext): Promise<void> {
   const { client_id: clientId, session_state: state, origin } = await readCheckRequest(ctx)
   const client = await readClient(request, clientId)
-  if (client?.status !== 'active') throw invalidRequest('client_id is unknown')
+  if (client?.status !== 'active') throw invalidRequest('client_id is not the id of an active client of this issuer')
   const redirectUris = client.settings.openid?.redirect_uris ?? []
-  // 'null' is the origin of every private-use URI scheme and identifies no client.
+  // 'null' is the origin of every URI with a private-use scheme, so it identifies no client.
   if (origin === 'null' || !redirectUris.some((uri) => new URL(uri).origin === origin)) {
     throw invalidRequest('origin is not the origin of a registered redirect URI')
   }
@@ -97,14 +98,15 @@ export async function checkSession(request: RequestContext, ctx: KoaContext): Pr
 async function readCheckRequest(
   ctx: KoaContext,
 ): Promise<{ client_id: string; session_state: string; origin: string }> {
-  // Only JSON, because a cross-site form can be sent without a CORS preflight.
+  // Only JSON is accepted, because another site can send a form without a CORS preflight.
   if (!ctx.is('application/json')) throw invalidRequest('the body must be JSON; send Content-Type: application/json')
   const text = await readBody(ctx.req, limits.maxSessionCheckBodyBytes)
   const body = parseJsonBody(text, 'the body is not valid JSON')
   const values = { ...(body as object) } as Record<string, unknown>
   for (const name of ['client_id', 'session_state', 'origin']) {
     const value = values[name]
-    if (typeof value !== 'string' || value === '' || value.length > 2048) throw invalidRequest(`${name} is required`)
+    if (typeof value !== 'string' || value === '' || value.length > 2048)
+      throw invalidRequest(`${name} must be a string of 1 to 2048 characters`)
   }
   return values as { client_id: string; session_state: string; origin: string }
 }

@@ -6,8 +6,8 @@
 /**
  * Creates the metadata of an issuer.
  * @param url the issuer identifier
- * @param supportsMetadataDocuments announce client ID metadata documents, which clients use only if they are announced
- * (docs/contract.md#client-id-metadata-documents)
+ * @param supportsMetadataDocuments whether the issuer accepts client ID metadata documents, which clients use only if
+ *   the metadata says so (docs/contract.md#client-id-metadata-documents)
  */
 export const createIssuerMetadata = (url: string, supportsMetadataDocuments: boolean) => ({
   issuer: url,
@@ -32,7 +32,7 @@ export const createIssuerMetadata = (url: string, supportsMetadataDocuments: boo
   ],
   ...(supportsMetadataDocuments ? { client_id_metadata_document_supported: true } : {}),
   code_challenge_methods_supported: ['S256'],
-  // The default is true (OpenID Connect Discovery 1.0 section 3).
+  // Must be present, because the default is true (OpenID Connect Discovery 1.0 section 3).
   request_uri_parameter_supported: false,
   authorization_response_iss_parameter_supported: true,
   frontchannel_logout_supported: false,

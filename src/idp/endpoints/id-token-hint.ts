@@ -1,4 +1,4 @@
-/** Reads `id_token_hint` of a logout request. */
+/** Reads and verifies the `id_token_hint` of a logout request. */
 import { createPublicKey } from 'node:crypto'
 import { ApiError } from '../../kernel/errors.js'
 import { isSignatureValid, parseJws } from '../../platform/crypto/jws.js'
@@ -15,7 +15,10 @@ export interface IdTokenHint {
 export interface IdTokenHintResult {
   /** The client that the token was issued to. */
   clientId: string
-  /** Undefined if the signing key is gone, so that the token cannot be verified; it counts as absent then. */
+  /**
+   * Undefined if the issuer no longer has the signing key, so that the token cannot be verified. The `id_token_hint`
+   * then counts as absent.
+   */
   hint: IdTokenHint | undefined
 }
 
@@ -24,10 +27,11 @@ const invalidHintError = (): ApiError =>
 const textOrEmpty = (value: unknown): string => (typeof value === 'string' ? value : '')
 
 /**
- * Reads an ID token of this issuer, expired or not: it identifies who was signed in and grants no access. Only the
- * signature by a key of the issuer counts; the client's algorithm and the issuer's hosts may have changed since. A
- * token whose key is gone cannot be verified, and is no error, because applications keep ID tokens for long.
- * @throws invalid_request for any other text: altered tokens, tokens of other issuers, and other token types
+ * Reads an ID token of this issuer. An expired ID token is accepted, because it only identifies the user and grants no
+ * access. The token may have any signature algorithm and host of the issuer, because the settings of the client and the
+ * custom domains may have changed since it was issued. If the issuer no longer has its signing key, this is not an
+ * error, because applications may store ID tokens for longer than keys are published.
+ * @throws invalid_request for altered tokens, tokens of other issuers, other types of tokens and other texts
  */
 export function readIdTokenHint({ context, runtime }: RequestContext, token: string): IdTokenHintResult {
   const jws = parseJws(token)

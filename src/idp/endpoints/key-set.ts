@@ -10,11 +10,11 @@ const cacheControl = (maxAge: number): string =>
 export const KEY_SET_CACHE_CONTROL = cacheControl(toUnixSeconds(limits.jwksMaxAge))
 
 /**
- * Returns `Cache-Control` of a key set that is served from memory while the database is unavailable. Another process
- * may have published a key since, which starts to sign after `limits.signingKeyPublicationPeriod`, so no cache may keep
- * this key set longer than that.
+ * Returns `Cache-Control` of a key set that is served from memory while the database is unavailable. Since the database
+ * confirmed the key set, another process may have published a key, which signs `limits.signingKeyPublicationPeriod`
+ * later at the earliest. Caches must not keep the key set, which lacks that key, until then.
  * @param age milliseconds since the database last confirmed the key set
- * @throws ApiError unavailable if a missing key may sign already
+ * @throws ApiError unavailable if a key that is missing from the key set may sign already
  */
 export function keySetCacheControl(age: number): string {
   const freshFor = Math.min(limits.jwksMaxAge, limits.signingKeyPublicationPeriod - limits.jwksStaleIfError - age)

@@ -1,4 +1,4 @@
-/** Finds active access tokens for the endpoints of oidc-provider. */
+/** Finds and revokes access tokens for the endpoints of oidc-provider. */
 import ProviderClass, { type Provider } from 'oidc-provider'
 import { isId } from '../../kernel/ids.js'
 import { toUnixSeconds } from '../../kernel/time.js'
@@ -14,17 +14,22 @@ import type { AccessToken } from '../provider-types.js'
 import { consumeRateLimit } from '../rate-limits.js'
 import type { RequestContext } from '../request-context.js'
 
-/** Passed to oidc-provider instead of a JWT, which it would reject; the JWT is in the request context. */
+/**
+ * Replaces a JWT in the parameter `token`, because oidc-provider rejects JWTs at introspection and revocation. The JWT
+ * is `presentedJwt` of the request context.
+ */
 export const JWT_PLACEHOLDER = '~'
 
 const liveTokens = new WeakMap<object, ActiveToken>()
 
-/** Returns the verified token behind a token object of `findLiveToken`. */
+/** Returns the verified token from which `findLiveToken` created a token; undefined in a revocation request. */
 export const liveTokenOf = (token: object): ActiveToken | undefined => liveTokens.get(token)
 
 /**
- * oidc-provider's `AccessToken.find`: returns an active access token of this issuer.
- * @param value the JWT, or its placeholder
+ * oidc-provider's `AccessToken.find`: returns an active access token of this issuer. In a revocation request, the token
+ * must only be unexpired.
+ * @param value the JWT, or JWT_PLACEHOLDER
+ * @throws ApiError too_many_requests at userinfo
  */
 export async function findLiveToken(
   request: RequestContext,
@@ -38,7 +43,7 @@ export async function findLiveToken(
   const jwt = isPresented ? (presentedJwt ?? '') : value
   const isRevocation = ctx?.oidc.route === 'revocation'
   const found = isRevocation ? await verifyUnexpiredAccessToken(context, jwt) : await verifyAccessToken(context, jwt)
-  // A token of another issuer is not a token here (docs/contract.md#openid-connect-endpoints).
+  // A token of another issuer is invalid at this issuer (docs/contract.md#openid-connect-endpoints).
   if (found?.issuerId !== runtime.issuer.id) return undefined
   if (ctx?.oidc.route === 'userinfo') await consumeRateLimit(request, ctx, 'userinfo', found.claims.jti)
   const { claims } = found
@@ -51,8 +56,9 @@ export async function findLiveToken(
     scope: claims.scope,
     sid: claims.sid,
     accountId: claims.sub === claims.client_id ? undefined : claims.sub,
-    // oidc-provider requires the grant at userinfo, where it rejects tokens with an audience. At introspection and
-    // revocation it must not see the grant, because revoking an access token would also revoke the refresh tokens.
+    // At userinfo, oidc-provider requires the grant, and rejects tokens with an audience, so `aud` is not set. At
+    // introspection and revocation the grant is not set, because oidc-provider would revoke its refresh tokens together
+    // with the access token.
     ...(isPresented || !isLive(found) ? {} : { grantId: found.grantId ?? undefined }),
   })
   if (isPresented) Object.defineProperty(token, 'destroy', { value: () => revokeAccessToken(request, claims) })
@@ -63,7 +69,8 @@ export async function findLiveToken(
 const isLive = (found: Pick<ActiveToken, 'claims'>): found is ActiveToken => 'accountId' in found
 
 /**
- * Adds the token to the revocation list for the rest of its lifetime (docs/contract.md#grant-and-client-rules rule 4).
+ * Adds an access token to the revocation list for the rest of its lifetime (docs/contract.md#grant-and-client-rules
+ * rule 4), and records the event.
  */
 async function revokeAccessToken(
   request: RequestContext,

@@ -1,6 +1,6 @@
 /**
- * The end-session endpoint (OpenID Connect RP-Initiated Logout 1.0, docs/contract.md#logout). It replaces
- * oidc-provider's, which always asks for confirmation and needs a script if no user is signed in.
+ * The end-session endpoint (OpenID Connect RP-Initiated Logout 1.0, docs/contract.md#logout). oidc-provider's endpoint
+ * is not used, because it always asks for confirmation and needs a script if no user is signed in.
  */
 import type { Context as KoaContext } from 'koa'
 import { errors } from 'oidc-provider'
@@ -20,6 +20,7 @@ import { type Form, formField } from '../request-input.js'
 import { clearBrowserState } from '../session/browser-state.js'
 import { type IdTokenHint, readIdTokenHint } from './id-token-hint.js'
 
+/** The validated parameters of a logout request; undefined if they are absent or not used. */
 interface LogoutRequest {
   client: ClientRow | undefined
   hint: IdTokenHint | undefined
@@ -34,8 +35,8 @@ const invalidRequest = (description: string): ApiError => new ApiError('invalid_
 export async function serveLogout(request: RequestContext, ctx: KoaContext, values: Form): Promise<void> {
   const logoutRequest = await readLogoutRequest(request, values)
   const session = await findBrowserSession(request, ctx)
-  // 1. No user is signed in with this browser, or the request came without its cookie. An `id_token_hint` may still
-  // name a session.
+  // 1. No user is signed in with this browser, or the browser did not send its session cookie. The `id_token_hint` may
+  // name a session that must be ended.
   if (!session?.accountId) {
     const { hint } = logoutRequest
     const hasSessionCookie = ctx.cookies.get(cookieNames.session, { signed: false }) !== undefined
@@ -49,7 +50,8 @@ export async function serveLogout(request: RequestContext, ctx: KoaContext, valu
     await signOutBrowser(request, ctx, session)
     return completeLogout(request, ctx, logoutRequest)
   }
-  // 3. Without a hint, any site may have sent the browser here: ask for confirmation.
+  // 3. Without a hint for the signed-in user, any site may have sent the browser to this endpoint, so the user is asked
+  // for confirmation.
   const { runtime } = request
   const view = createView(ctx, runtime.issuer, {
     uiLocales: logoutRequest.uiLocales,
@@ -59,7 +61,7 @@ export async function serveLogout(request: RequestContext, ctx: KoaContext, valu
   sendPage(ctx, view, confirmLogoutPage(view, logoutParametersOf(logoutRequest)))
 }
 
-/** The parameters of the logout request, without its hint. */
+/** Returns the parameters of a logout request by name, without `id_token_hint`. */
 const logoutParametersOf = ({ client, redirectUri, state, uiLocales }: LogoutRequest) => ({
   client_id: client?.id,
   post_logout_redirect_uri: redirectUri,
@@ -68,8 +70,9 @@ const logoutParametersOf = ({ client, redirectUri, state, uiLocales }: LogoutReq
 })
 
 /**
- * Redirects to the same request with GET. A cross-site POST never has the session cookie (SameSite=Lax), the navigation
- * that follows has it. `state` and `ui_locales` are dropped if the URL would be too long.
+ * Redirects to the logout endpoint with the parameters in the query. A cross-site POST never has the session cookie
+ * (SameSite=Lax), but the GET request of the redirect has it. `state` and `ui_locales` are dropped if the URL would be
+ * too long.
  */
 function retryAsNavigation(request: RequestContext, ctx: KoaContext, logoutRequest: LogoutRequest): void {
   const fields = logoutParametersOf(logoutRequest)
@@ -86,7 +89,7 @@ function logoutUrlWith({ runtime }: RequestContext, params: Record<string, strin
   return `${runtime.parsedUrl.pathname}/logout?${new URLSearchParams(presentParams)}`
 }
 
-/** POST of `/logout/confirm`. The parameters are validated again, because the form can be altered. */
+/** POST of `/logout/confirm`. The parameters are validated again, because the user can alter the form. */
 export async function confirmLogout(request: RequestContext, ctx: KoaContext, values: Form): Promise<void> {
   const logoutRequest = await readLogoutRequest(request, { ...values, id_token_hint: undefined })
   const session = await findBrowserSession(request, ctx)
@@ -113,12 +116,14 @@ async function readLogoutRequest(request: RequestContext, values: Form): Promise
   const token = formField(values, 'id_token_hint') || undefined
   const { client, hint } = await requireLogoutClient(request, token, formField(values, 'client_id') || undefined)
   const requestedUri = formField(values, 'post_logout_redirect_uri') || undefined
-  // RP-Initiated Logout 1.0 section 3: without a client the URI cannot be checked, so it is not used. Anyone can
-  // publish a metadata document with any URI, which would be an open redirect, so such a client also needs a hint that
-  // we issued.
+  // RP-Initiated Logout 1.0 section 3: without a client, the URI cannot be checked, so the browser is not redirected.
+  // Anyone can publish a metadata document with any URI, which would be an open redirect. Therefore a URI of such a
+  // client is used only with a valid `id_token_hint`.
   const redirectUri = client && (!client.document || hint) ? requestedUri : undefined
   if (redirectUri !== undefined && !client?.settings.openid?.post_logout_redirect_uris?.includes(redirectUri)) {
-    throw invalidRequest('post_logout_redirect_uri is not registered for this client')
+    throw invalidRequest(
+      'post_logout_redirect_uri is not registered; add it to post_logout_redirect_uris of the client',
+    )
   }
   return {
     client,
@@ -130,7 +135,8 @@ async function readLogoutRequest(request: RequestContext, values: Form): Promise
 }
 
 /**
- * Finds the client of a logout request.
+ * Finds the client of a logout request, and verifies the `id_token_hint`.
+ * @param token the `id_token_hint`
  * @throws invalid_request
  */
 async function requireLogoutClient(
@@ -144,14 +150,14 @@ async function requireLogoutClient(
   const clientId = tokenHint?.clientId ?? claimedClientId
   if (clientId === undefined) return {}
   const client = await findLogoutClient(request, clientId)
-  if (!client) throw invalidRequest('client_id is unknown')
+  if (!client) throw invalidRequest('client_id is not the id of a client of this issuer')
   return client === 'gone' ? {} : { client, hint: tokenHint?.hint }
 }
 
 /**
- * Finds the client that sends the browser; undefined if it is unknown. A client that was deleted or disabled, or whose
- * document cannot be fetched, is 'gone': its users can still sign out, but are asked for confirmation and not
- * redirected.
+ * Finds the client that sends the browser. Returns undefined if the client is unknown, and 'gone' if it was deleted or
+ * disabled, or if its metadata document cannot be fetched. Users of such a client can still sign out, but they are
+ * asked for confirmation and not redirected.
  */
 async function findLogoutClient(request: RequestContext, clientId: string): Promise<ClientRow | 'gone' | undefined> {
   const client = await readClient(request, clientId).catch((error: unknown) => {
@@ -166,7 +172,7 @@ async function findBrowserSession({ provider }: RequestContext, ctx: KoaContext)
   return provider.Session.get(ctx as unknown as OpenIdContext)
 }
 
-/** Ends every session of this browser's sign-in, and the browser session itself. */
+/** Ends all sessions of a browser session, and the browser session itself. */
 async function signOutBrowser(
   request: RequestContext,
   ctx: KoaContext,
@@ -178,8 +184,9 @@ async function signOutBrowser(
 }
 
 /**
- * Ends the sessions of the browser that started this session, even if the session itself has ended. The cookie of this
- * browser is kept: it was not sent along, so it may belong to another user.
+ * Ends all sessions of the browser session that created a given session, and the browser session itself, even if the
+ * given session has already ended. The session cookie is not cleared: the browser did not send it, so it may belong to
+ * another user.
  */
 async function signOutBrowserOfSession(request: RequestContext, ctx: KoaContext, sessionId: string): Promise<void> {
   const { context, runtime } = request

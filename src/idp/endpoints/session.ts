@@ -1,6 +1,6 @@
 /**
- * Session metadata for an application with an access token of the session (docs/contract.md#session-fields), without
- * ids and tokens.
+ * The endpoint `/session`: returns metadata of the session of an access token to the application
+ * (docs/contract.md#session-fields), without ids and tokens.
  */
 import type { Context as KoaContext } from 'koa'
 import { ApiError } from '../../kernel/errors.js'
@@ -34,7 +34,7 @@ export async function serveSession(request: RequestContext, ctx: KoaContext, for
   if (ctx.method === 'OPTIONS') return answerPreflight(ctx, origin)
   ctx.set('Cache-Control', 'no-store')
 
-  // 1. Read one token, from the header or, with POST, from the form (RFC 6750 section 2).
+  // 1. Read the access token from the header or, with POST, from the form (RFC 6750 section 2), and find its session.
   const token = readBearerToken(ctx, form)
   if (token === undefined) return respondUnauthorized(request, ctx, undefined)
   const { context, runtime } = request
@@ -54,7 +54,7 @@ export async function serveSession(request: RequestContext, ctx: KoaContext, for
     if (!client || !isOriginAllowed(runtime.issuer.settings, client, origin)) {
       throw new ApiError(
         'invalid_request',
-        `The origin ${origin} is not allowed for the client ${sessionRow.clientId}. Add it to security.cors_origins in the settings of the issuer.`,
+        `The origin ${origin} is not allowed for the client ${sessionRow.clientId}. Add the origin to security.cors_origins in the settings of the issuer.`,
       )
     }
     allowCrossOriginRead(ctx, origin)
@@ -73,7 +73,7 @@ export async function serveSession(request: RequestContext, ctx: KoaContext, for
 }
 
 /**
- * Returns the access token of the request.
+ * Returns the access token of the request; undefined if there is none.
  * @throws invalid_request for more than one token
  */
 function readBearerToken(ctx: KoaContext, form: Form): string | undefined {
@@ -99,7 +99,10 @@ async function findSessionOf(
   return row?.clientId === claims.aud ? row : undefined
 }
 
-/** RFC 6750 section 3.1: a request without a token gets no error code. */
+/**
+ * Responds with 401. `WWW-Authenticate` has no error code if the request has no token (RFC 6750 section 3.1).
+ * @param description undefined if the request has no token
+ */
 function respondUnauthorized({ runtime }: RequestContext, ctx: KoaContext, description: string | undefined): void {
   const origin = ctx.get('Origin')
   if (origin !== '') allowCrossOriginRead(ctx, origin)

@@ -1,4 +1,4 @@
-/** Documents that are the same for every caller: created once, served from memory, with an ETag. */
+/** Documents that are the same for every caller. They are created once and served from memory with an ETag. */
 import { createHash } from 'node:crypto'
 import type { Context as KoaContext } from 'koa'
 import { matchesIfNoneMatch } from '../../kernel/etag.js'
@@ -10,6 +10,11 @@ export interface StaticDocument {
   readonly body: string
 }
 
+/**
+ * Creates a document with its ETag.
+ * @param type the media type
+ * @param value the JSON content
+ */
 export function createStaticDocument(type: string, cacheControl: string, value: object): StaticDocument {
   const body = JSON.stringify(value)
   const etag = `"${createHash('sha256').update(body).digest('base64url').slice(0, 27)}"`
@@ -17,8 +22,8 @@ export function createStaticDocument(type: string, cacheControl: string, value: 
 }
 
 /**
- * Answers with the document, or 304 if the caller has it (RFC 9110 section 13.1.2). Does not use Koa's `fresh`, which
- * ignores If-None-Match if the request has `Cache-Control: no-cache`, which `fetch` adds.
+ * Responds with the document, or with 304 if the caller has it (RFC 9110 section 13.1.2). Koa's `fresh` is not used: it
+ * ignores `If-None-Match` if the request has `Cache-Control: no-cache`, which `fetch` adds to such requests.
  */
 export function serveStaticDocument(ctx: KoaContext, document: StaticDocument): void {
   ctx.set('Access-Control-Allow-Origin', '*')

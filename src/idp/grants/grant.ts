@@ -1,17 +1,20 @@
 import type { OpenIdContext } from '../provider-types.js'
 import type { RequestContext } from '../request-context.js'
 
-/** A grant of the token endpoint. To add one, create a file in this folder and a line in index.ts. */
+/**
+ * A grant of the token endpoint. To add a grant, create a file in this folder, a line in index.ts, and an entry in
+ * `grantTypes` of src/resources/clients/settings.ts.
+ */
 export interface GrantType {
-  /** The parameters that the grant reads; all others are removed before it runs. */
+  /** The parameters of the grant. oidc-provider removes all others from `ctx.oidc.params` before `handle` is called. */
   readonly parameters: readonly string[]
-  /** Parameters that can be repeated. */
+  /** The parameters that a request may repeat. */
   readonly repeatable: readonly string[]
-  /** oidc-provider has no handler for this grant. */
+  /** Set if oidc-provider has no handler for this grant, so that `handle` must not call `libraryHandler`. */
   readonly custom?: true
   /**
    * Handles the request of an authenticated client that may use this grant.
-   * @param libraryHandler oidc-provider's own handler of this grant
+   * @param libraryHandler oidc-provider's handler of this grant
    */
   handle(request: RequestContext, ctx: OpenIdContext, libraryHandler: TokenRequestHandler): Promise<void>
 }

@@ -1,7 +1,7 @@
 /**
  * Token exchange (RFC 8693) in the profile of docs/contract.md#token-exchange: a service exchanges the access token of
- * a user for a short-lived one for one other service and one organization, limited to what the token, the user and both
- * clients allow.
+ * a user (the subject token) for a short-lived access token, which is for one other service and one organization, and
+ * limited to what the subject token, the user and both clients allow.
  */
 import { errors } from 'oidc-provider'
 import { unsafeInputError } from '../../kernel/safe-json.js'
@@ -33,8 +33,8 @@ import type { GrantType } from './grant.js'
 const ACCESS_TOKEN = 'urn:ietf:params:oauth:token-type:access_token'
 
 /**
- * Parameters outside the profile (rule 2), and credentials in the body (rule 1). `client_id` is accepted: many
- * libraries send it in addition to Basic, and oidc-provider rejects one that differs.
+ * Parameters outside the profile (rule 2), and credentials in the body (rule 1). `client_id` is accepted, because many
+ * libraries send it in addition to HTTP Basic. oidc-provider rejects a `client_id` that differs from the header.
  */
 const unsupportedParameters = [
   'client_secret',
@@ -54,11 +54,11 @@ export const tokenExchange: GrantType = {
   async handle(request, ctx) {
     // 1. Reject requests outside the profile.
     requireExchangeProfile(ctx)
-    // 2. Verify the subject token, and that it has not ended.
+    // 2. Verify the signature and the current state of the subject token.
     const subject = await verifySubjectToken(request, textParameter(ctx, 'subject_token'))
-    // 3. Load the current client, user and membership.
+    // 3. Read the clients, the user and the membership from the database.
     const { facts, membership } = await loadFacts(request, ctx, subject)
-    // 4. Decide.
+    // 4. Apply the token exchange policy.
     const exchangeRequest = {
       resource: textParameter(ctx, 'resource'),
       scope: textParameter(ctx, 'scope'),
@@ -72,12 +72,13 @@ export const tokenExchange: GrantType = {
 }
 
 /**
- * Checks rules 1 and 2 of docs/contract.md#token-exchange.
+ * Checks rule 1 of docs/contract.md#token-exchange, and of rule 2 the token types and the unsupported parameters.
+ * `decideExchange` checks `resource`, `scope` and `org`.
  * @throws InvalidClientAuth, InvalidRequest
  */
 function requireExchangeProfile(ctx: OpenIdContext): void {
   if (!/^basic /i.test(ctx.get('authorization')))
-    throw new errors.InvalidClientAuth('token exchange requires client_secret_basic authentication')
+    throw new errors.InvalidClientAuth('token exchange requires client_secret_basic; use the Authorization header')
   const body = ctx.oidc.body ?? {}
   const unsupported = unsupportedParameters.find((name) => body[name])
   if (unsupported !== undefined) throw new errors.InvalidRequest(`${unsupported} is not supported in a token exchange`)
@@ -91,8 +92,8 @@ function requireExchangeProfile(ctx: OpenIdContext): void {
 }
 
 /**
- * Verifies the subject token (rules 3 and 4): an active access token of a user at this issuer, which is not itself the
- * result of an exchange. Any other token is an invalid request (RFC 8693 section 2.2.2).
+ * Verifies the subject token (rules 3 and 4): it must be an active access token of a user's sign-in at this issuer, and
+ * not the result of a token exchange. Any other token is `invalid_request` (RFC 8693 section 2.2.2).
  * @throws InvalidRequest
  */
 async function verifySubjectToken(
@@ -105,7 +106,9 @@ async function verifySubjectToken(
     throw new errors.InvalidRequest('subject_token is not an active access token of this issuer')
   const { claims, personalToken } = liveToken
   if (claims.sub === claims.client_id || personalToken !== null) {
-    throw new errors.InvalidRequest('subject_token must be an access token of a user sign-in')
+    throw new errors.InvalidRequest(
+      'subject_token must be an access token of a user sign-in, not of a client, and not a personal token',
+    )
   }
   if (claims['act'] !== undefined)
     throw new errors.InvalidRequest('subject_token is the result of a token exchange and cannot be exchanged again')
@@ -133,7 +136,7 @@ interface ExchangeFactsRow {
   status: string | null
   confidential: boolean
   settings: ClientSettings
-  /** Settings of the client that the subject token was issued to; null for a metadata document. */
+  /** Settings of the client that the subject token was issued to; null for a client with a metadata document. */
   sourceSettings: ClientSettings | null
   userStatus: string | null
   membership: Membership | null
@@ -146,7 +149,7 @@ async function loadFacts(
 ): Promise<{ facts: ExchangeFacts; membership: Membership | null }> {
   const { context, runtime } = request
   const org = textParameter(ctx, 'org')
-  // Text that cannot be an id must not reach the database.
+  // Text that cannot be an organization id must not reach the database.
   const orgId = org === undefined || unsafeInputError(org) || org.length > 128 ? null : org
   const { client_id: sourceId, sub, sid = null } = subject
   const values = [runtime.issuer.id, ctx.oidc.client!.clientId, sub, orgId, sid, sourceId]
@@ -175,7 +178,10 @@ async function loadFacts(
   return { facts, membership: row?.membership ?? null }
 }
 
-/** A client that is neither registered nor has a metadata document may see no organization. */
+/**
+ * Returns which organizations the client that the subject token was issued to may see: none, if the client neither has
+ * a row nor a metadata document.
+ */
 function sourceRestrictionOf(
   { runtime }: RequestContext,
   clientId: string,
@@ -202,7 +208,10 @@ function exchangeError(error: ExchangeError, description: string): errors.OIDCPr
   }
 }
 
-/** Issues the token (rule 5): same user and session, new audience, this client as actor, one organization. */
+/**
+ * Issues the access token (rule 5): for the user and session of the subject token and the target audience, with this
+ * client as the actor and one organization.
+ */
 async function issueExchangedToken(
   request: RequestContext,
   ctx: OpenIdContext,

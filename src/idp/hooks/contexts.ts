@@ -1,7 +1,7 @@
 /**
- * Creates oidc-provider's `ctx.oidc`, and passes the parsed form to it. oidc-provider defines `ctx.oidc` with a getter
- * on each context. V8 keeps getters in the old generation, and each one retains its whole request until a major garbage
- * collection: a tenth of all allocations of a server. A plain property is collected with the request.
+ * Replaces the middleware of oidc-provider that creates `ctx.oidc` and parses forms. oidc-provider defines `ctx.oidc`
+ * as a getter of each Koa context. V8 stores getters in the old generation, where each getter retains the memory of its
+ * request until a major garbage collection. A plain property is collected with the request.
  */
 import type Provider from 'oidc-provider'
 import als from 'oidc-provider/lib/helpers/als.js'
@@ -12,7 +12,7 @@ import type { Form } from '../request-input.js'
 
 const providerKey = Symbol('provider')
 
-/** Sets the provider that handles the request. Without one, oidc-provider's own middleware runs. */
+/** Sets the provider that handles the request. Without a provider, oidc-provider's own `ensureOIDC` runs. */
 export function setProvider(ctx: OpenIdContext, provider: Provider): void {
   Object.assign(ctx, { [providerKey]: provider })
 }
@@ -30,14 +30,15 @@ const createOidcContextMiddleware =
 const formKey = Symbol('form')
 
 /**
- * Passes a parsed form to oidc-provider, so that both see the same parameters (docs/contract.md#one-parser-per-input).
- * oidc-provider's own parser accepts at most 56 KiB, ours 64 (docs/contract.md#limits).
+ * Passes a parsed form to oidc-provider, so that it reads the parameters that were checked
+ * (docs/contract.md#one-parser-per-input). oidc-provider's own parser accepts at most 56 KiB, but a form may have 64
+ * KiB (docs/contract.md#limits).
  */
 export function setParsedForm(ctx: OpenIdContext, form: Form): void {
   Object.assign(ctx, { [formKey]: form })
 }
 
-/** Replaces oidc-provider's form parser. */
+/** Replaces oidc-provider's form parser, which runs only for requests without a parsed form. */
 const readParsedForm: Middleware = (ctx, next) => {
   const form = (ctx as { [formKey]?: Form })[formKey]
   if (form === undefined) return urlencoded(ctx, next)

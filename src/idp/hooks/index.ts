@@ -17,8 +17,8 @@ import { addSessionState } from '../session/browser-state.js'
 import { bindToRequestContext } from './issuers.js'
 
 /**
- * Replaces methods of the provider's own classes.
- * @param grantTypes the grant types of the provider
+ * Installs the hooks of this folder in an instance of oidc-provider.
+ * @param grantTypes the supported values of `grant_type`
  */
 export function installHooks(provider: Provider, grantTypes: readonly string[]): void {
   bindToRequestContext(provider)
@@ -28,13 +28,13 @@ export function installHooks(provider: Provider, grantTypes: readonly string[]):
   hookIdTokenHints(provider)
   hookSessions(provider)
   allowQueryResponseModeOnly(provider)
-  // Listeners can change the authorization response before it is sent.
+  // oidc-provider emits this event before it sends the authorization response, so the listener can add `session_state`.
   ;(provider as unknown as EventEmitter).on('authorization.success', withRequest(addSessionState))
 }
 
 /**
- * Supports only the response mode `query`. Errors of requests for another mode are returned in the query, too
- * (docs/contract.md#authorization-requests).
+ * Sends every authorization response in the query, whatever `response_mode` the request has. `checkAudience` rejects
+ * other modes, and the error is sent in the query too (docs/contract.md#authorization-requests).
  */
 function allowQueryResponseModeOnly(provider: Provider): void {
   const { responseModes } = instance(provider)
@@ -49,7 +49,7 @@ function hookClients(provider: Provider, grantTypes: readonly string[]): void {
   const { Client } = provider
   replaceMethod(Client, 'find', () => withRequest(createClientFinder(provider, grantTypes)))
   const { prototype } = Client
-  // Secrets are stored as hashes, and two of them are valid for a while after a rotation.
+  // Only hashes of client secrets are stored, and two secrets are valid for a while after a rotation.
   replaceMethod(
     prototype,
     'compareClientSecret',
@@ -58,7 +58,8 @@ function hookClients(provider: Provider, grantTypes: readonly string[]): void {
         return compareClientSecret(requestContext(), this, secret)
       },
   )
-  // oidc-provider lets every native client vary the port, docs/contract.md#redirect-uri-matching only public ones.
+  // oidc-provider lets every native client vary the port of a loopback URI. docs/contract.md#redirect-uri-matching
+  // allows this only for public native clients.
   replaceMethod(
     prototype,
     'redirectUriAllowed',
@@ -67,16 +68,17 @@ function hookClients(provider: Provider, grantTypes: readonly string[]): void {
         return isRegisteredRedirectUri(this, uri)
       },
   )
-  // Every token has a `sid`.
+  // Every token of a sign-in has a `sid`. oidc-provider would set it only for clients with back-channel logout.
   replaceMethod(prototype, 'includeSid', () => () => true)
-  // Redirect URIs are validated at registration (docs/contract.md#redirect-uri-registration); oidc-provider's rules
-  // differ.
+  // Redirect URIs are validated at registration (docs/contract.md#redirect-uri-registration). oidc-provider has other
+  // rules, so its validation is skipped.
   const { Schema } = Client as unknown as { Schema: { prototype: { redirectUris(): void } } }
   replaceMethod(Schema.prototype, 'redirectUris', () => () => undefined)
 }
 
 /**
- * Stores the millisecond from which a credential change ends the browser's sign-in; a new sign-in starts without one.
+ * Stores `since` in the browser session: a credential change at or after this time (Unix milliseconds) ends the sign-in
+ * of the browser. A new sign-in clears `since`.
  */
 function hookSessions({ Session }: Provider): void {
   const { IN_PAYLOAD } = Session as unknown as { IN_PAYLOAD: string[] }
@@ -97,7 +99,7 @@ function hookSessions({ Session }: Provider): void {
 function hookAccessTokens(provider: Provider): void {
   const { AccessToken, ClientCredentials } = provider
   for (const Model of [AccessToken, ClientCredentials]) {
-    // The original also determines the token format.
+    // The original method also sets the token format, so it must be called.
     replaceMethod(
       Model.prototype as unknown as { generateTokenId(): string },
       'generateTokenId',
@@ -108,7 +110,8 @@ function hookAccessTokens(provider: Provider): void {
         },
     )
   }
-  // Access tokens are JWTs and not stored; resources/sessions/access-token.ts verifies them.
+  // Access tokens are JWTs, which are verified by resources/sessions/access-token.ts and not stored. `AccessToken.find`
+  // also finds tokens of the client credentials grant, so `ClientCredentials.find` never finds one.
   replaceMethod(
     AccessToken as unknown as { find(value: string): Promise<unknown> },
     'find',
@@ -121,7 +124,7 @@ function hookAccessTokens(provider: Provider): void {
   )
 }
 
-/** Access token values by request context, for `at_hash` of the ID token. */
+/** Access token values by Koa context, for `at_hash` of the ID token. */
 const accessTokens = new WeakMap<object, string>()
 
 function hookIdTokens({ AccessToken, IdToken }: Provider): void {
@@ -136,8 +139,8 @@ function hookIdTokens({ AccessToken, IdToken }: Provider): void {
         return value
       },
   )
-  // OpenID Connect Core 1.0 section 3.1.3.6: oidc-provider sets at_hash in the implicit flow only. `issue` hashes this
-  // value.
+  // `at_hash` (OpenID Connect Core 1.0 section 3.1.3.6): oidc-provider sets it only in the implicit flow. `issue`
+  // replaces the access token that is set here as `at_hash` by its hash.
   type IssuableIdToken = {
     ctx?: object
     set(name: string, value: string): void
@@ -156,9 +159,9 @@ function hookIdTokens({ AccessToken, IdToken }: Provider): void {
 }
 
 /**
- * A hint can carry any issuer identifier of the issuer (custom domains); oidc-provider accepts only that of the
- * request. Access tokens and logout tokens are signed with the same keys, but are not accepted as a hint (RFC 8725
- * section 3.11).
+ * `iss` of an `id_token_hint` may be any issuer identifier of the issuer, including those of custom domains.
+ * oidc-provider accepts only the identifier of the current request. Access tokens and logout tokens have signatures of
+ * the same keys as ID tokens, so they are rejected by `typ` (RFC 8725 section 3.11).
  */
 function hookIdTokenHints(provider: Provider): void {
   type IdTokenValidator = {
@@ -175,7 +178,7 @@ function hookIdTokenHints(provider: Provider): void {
         const hintContext = hintRuntime ? { ...request, runtime: hintRuntime } : request
         const verified = await runInRequestContext(hintContext, () => original.call(this, token, client))
         const { typ } = verified.header
-        if (typ !== undefined && typ !== 'JWT') throw new Error('not an ID token')
+        if (typ !== undefined && typ !== 'JWT') throw new Error('id_token_hint is not an ID token')
         return verified
       },
   )
@@ -190,7 +193,10 @@ function claimedIssuer(token: string): string | undefined {
   }
 }
 
-/** Returns oidc-provider's own handler of a grant, before ours replaces it. */
+/**
+ * Returns oidc-provider's own handler of a grant type. Must be called before `registerGrantType` replaces that handler.
+ * @throws Error if oidc-provider has no handler for the grant type
+ */
 export function libraryGrantHandler(provider: Provider, grantType: string): TokenRequestHandler {
   const handler = instance(provider).grantTypeHandlers.get(grantType)
   if (!handler) throw new Error(`oidc-provider has no handler for the grant type ${grantType}.`)
@@ -198,7 +204,7 @@ export function libraryGrantHandler(provider: Provider, grantType: string): Toke
 }
 
 /**
- * Replaces one method.
+ * Replaces a method of an object.
  * @throws Error if oidc-provider has no such method any more
  */
 function replaceMethod<Target extends object, Name extends keyof Target>(

@@ -1,13 +1,16 @@
 /**
- * One provider serves every issuer. oidc-provider is built for one issuer and stores its identifier, keys and cookie
- * settings; here they are read from the request in progress. A provider per issuer would have its own classes, which V8
- * compiles separately for each of thousands of issuers (docs/decisions/0042).
+ * One instance of oidc-provider serves every issuer. The library is built for one issuer: an instance stores the issuer
+ * identifier, the keys and the cookie settings. The getters in this file read these values from the request in
+ * progress. An instance per issuer would have its own classes, which V8 would compile for each of thousands of issuers
+ * (docs/decisions/0042).
  */
 import type Provider from 'oidc-provider'
 import instance from 'oidc-provider/lib/helpers/weak_cache.js'
 import { requestContext } from '../request-context.js'
 
-/** Makes the provider act for the issuer of the request in progress. Outside of a request it throws. */
+/**
+ * Makes the provider act for the issuer of the request in progress. Outside of a request, the getters throw an error.
+ */
 export function bindToRequestContext(provider: Provider): void {
   const internals = instance(provider)
   replaceWithGetter(provider, 'issuer', () => requestContext().runtime.url)

@@ -1,10 +1,10 @@
-/** The library's key store for one issuer: the clock decides which key signs. */
+/** oidc-provider's key store, with a signing key that depends on the time. */
 import type { ExternalSigningKey } from 'oidc-provider'
 import KeyStore from 'oidc-provider/lib/helpers/keystore.js'
 
 /**
- * Creates the key store of an issuer: all keys verify, and the signing key is selected at each signature.
- * @param signingKeyFor returns the current signing key of an algorithm
+ * Creates the key store of an issuer: all keys verify signatures, and the signing key is selected at each signature.
+ * @param signingKeyFor returns the current signing key of an algorithm; undefined if there is none
  */
 export const createIssuerKeyStore = (
   keys: ExternalSigningKey[],

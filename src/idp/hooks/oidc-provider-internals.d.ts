@@ -1,4 +1,6 @@
-/** Internal modules of oidc-provider that the hooks import. This one stores the internal state of each provider. */
+// Types of the internal modules of oidc-provider that the hooks import.
+
+/** Stores the internal state of each provider. */
 declare module 'oidc-provider/lib/helpers/weak_cache.js' {
   import type Provider from 'oidc-provider'
   import type { KoaContextWithOIDC } from 'oidc-provider'
@@ -21,7 +23,7 @@ declare module 'oidc-provider/lib/helpers/keystore.js' {
   }
 }
 
-/** The current request context. */
+/** Stores the Koa context of the request in progress. */
 declare module 'oidc-provider/lib/helpers/als.js' {
   import type { AsyncLocalStorage } from 'node:async_hooks'
   import type { KoaContextWithOIDC } from 'oidc-provider'
@@ -30,7 +32,7 @@ declare module 'oidc-provider/lib/helpers/als.js' {
   export default als
 }
 
-/** Routes; each is a list of middleware that starts with `ensureOIDC`. */
+/** The router. Each route is a list of middleware that starts with `ensureOIDC`. */
 declare module 'oidc-provider/lib/helpers/router.js' {
   import type { KoaContextWithOIDC } from 'oidc-provider'
 

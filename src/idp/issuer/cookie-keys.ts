@@ -1,5 +1,5 @@
 /**
- * Cookie signing keys of an issuer (docs/contract.md#caches-and-cookies-per-tenant). They remain valid during a
+ * Cookie signing keys of an issuer (docs/contract.md#caches-and-cookies-per-tenant). Cookies remain valid during a
  * rotation of SECRET_KEY.
  */
 import { createHmac } from 'node:crypto'
@@ -9,14 +9,15 @@ import { type Encryptor, isSameText } from '../../platform/crypto/secrets.js'
 interface CookieKeys {
   sign(text: string): string
   verify(text: string, signature: string): boolean
-  /** Negative if no key verifies the signature. */
+  /** Returns 0 for a valid signature, and a negative number for an invalid one. */
   index(text: string, signature: string): number
 }
 
 /**
- * Signs with the current key and also accepts signatures of older keys, so that a rotation signs no user out. `index`
- * always reports the current key: for an older one, oidc-provider would rewrite the signature cookie with the path `/`,
- * which all issuers share. The session cookie is written again on every use anyway.
+ * Creates cookie keys that sign with the current key and also accept signatures of older keys, so that a rotation signs
+ * no user out. `index` returns 0 for every valid signature, even of an older key. For another index, oidc-provider
+ * would sign the cookie again in a signature cookie with the path `/`, which all issuers share. That is not needed,
+ * because every authorization request signs the session cookie again with the current key.
  */
 export function createCookieKeys(encryptor: Encryptor, issuerId: string): CookieKeys {
   const keys = encryptor.deriveKeys(`cookies of ${issuerId}`)

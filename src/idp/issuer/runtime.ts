@@ -1,8 +1,8 @@
 /**
- * In-memory cache of issuers. A runtime is an immutable snapshot of everything that requests of an issuer need. A
- * change creates a new runtime, and requests in flight keep the old one. LISTEN/NOTIFY invalidates the cache; a
- * periodic version check covers lost notifications. An issuer has one runtime for each host that serves it: the host of
- * IDP_URL and its custom domains.
+ * In-memory cache of issuers. A runtime contains everything that requests of an issuer need, with an immutable snapshot
+ * of the issuer. After a change, new requests get a new runtime, and requests in progress keep the old one.
+ * LISTEN/NOTIFY invalidates the cache, and a periodic version check detects changes whose notification was lost. An
+ * issuer has one runtime for each host that serves it: the host of IDP_URL and each custom domain of the issuer.
  */
 import { LRUCache } from 'lru-cache'
 import { limits } from '../../kernel/limits.js'
@@ -28,7 +28,7 @@ export interface AuthMethodSnapshot {
   readonly login: boolean
   readonly signup: boolean
   readonly settings: MethodSettings['settings']
-  /** Metadata of its secrets, without the ciphertext. */
+  /** Metadata of the method's secrets, without the ciphertext. */
   readonly secrets: MethodSettings['secrets']
 }
 
@@ -40,8 +40,9 @@ export interface IssuerSnapshot {
   readonly settings: IssuerSettings
   /** Verified custom domains of the issuer. */
   readonly hosts: readonly string[]
-  /** Authentication methods of the issuer, featured ones first, then by creation. */
+  /** Enabled authentication methods of the issuer, featured ones first, then by creation. */
   readonly methods: readonly AuthMethodSnapshot[]
+  /** A text that changes with every change of the issuer, its methods, keys or domains. */
   readonly version: string
 }
 
@@ -49,32 +50,34 @@ export interface IssuerRuntime {
   readonly issuer: IssuerSnapshot
   /** The issuer identifier: `{IDP_URL}/{issuer_id}`, or the same path under a custom domain. */
   readonly url: string
-  /** `url`, parsed. */
+  /** `url` as a URL object. */
   readonly parsedUrl: URL
   /** The custom domain of this runtime; null for the host of IDP_URL. */
   readonly host: string | null
+  /** Signing keys, sorted by `signsFrom`. */
   readonly keys: readonly SigningKey[]
   readonly metadata: StaticDocument
   readonly keySet: StaticDocument
   /** When the database last confirmed this snapshot (Unix milliseconds). */
   readonly confirmedAt: number
-  /** Created on first use: discovery and the key set do not need it. */
+  /** Created on first use, because discovery and the key set do not need it. */
   readonly keyStore: ReturnType<typeof createKeyStore>
   /** Cookie signing keys of this issuer (docs/contract.md#caches-and-cookies-per-tenant). */
   readonly cookieKeys: ReturnType<typeof createCookieKeys>
   /**
-   * Returns the runtime of the same issuer under another issuer identifier; undefined if that identifier is not its
-   * own.
+   * Returns the runtime of this issuer under another of its issuer identifiers; undefined if `url` is not an identifier
+   * of this issuer.
    */
   withUrl(url: string): IssuerRuntime | undefined
 }
 
 export interface IssuerRuntimes {
   /**
-   * Finds the runtime of an issuer under the requested host. Returns undefined if the issuer is unknown or deleted, and
-   * if the host is a custom domain of another issuer. A host that is no custom domain counts as the host of IDP_URL.
+   * Finds the runtime of an issuer under the requested host. A host that is not a custom domain counts as the host of
+   * IDP_URL.
    * @param host the requested host name; null for the host of IDP_URL
-   * @param allowStale serve the cached snapshot while the database is unavailable (for static documents)
+   * @param allowStale use a cached runtime while the database is unavailable (for static documents)
+   * @returns undefined if the issuer is unknown or deleted, or if the host is a custom domain of another issuer
    */
   find(
     context: Context,
@@ -86,17 +89,20 @@ export interface IssuerRuntimes {
 }
 
 interface CacheEntry {
+  /** The runtime for the host of IDP_URL. */
   runtime: IssuerRuntime
   /** Shared by the runtimes of all hosts of the issuer. */
   confirmed: Confirmation
-  /** Unix milliseconds; 0 forces a version check before the next use. */
+  /** Time of the last version check in Unix milliseconds; 0 if the runtime may be outdated. */
   checkedAt: number
 }
 
 interface Confirmation {
+  /** When the database last confirmed the snapshot (Unix milliseconds). */
   at: number
 }
 
+/** SQL: the version of an issuer `i` (`IssuerSnapshot.version`). */
 const version = `concat(i.updated_at, '.', (SELECT concat(count(*), '.', sum(updated_at)) FROM auth_methods m WHERE m.issuer_id = i.id),
   '.', (SELECT concat(sum(hashtext(k.id)), '.', sum(k.signs_from)) FROM signing_keys k WHERE k.issuer_id = i.id),
   '.', (SELECT concat(count(*), '.', sum(updated_at)) FROM domains d WHERE d.account_id = i.account_id AND d.issuer_id = i.id))`
@@ -117,13 +123,16 @@ export function openIssuerRuntimes(gatehouse: Gatehouse): IssuerRuntimes {
   const pendingComparisons = new Map<string, Promise<void>>()
   const pendingChanges = new LRUCache<string, number>({ max: limits.maxPendingIssuerChanges })
   /**
-   * Hosts that do not belong to the requested issuer, and whether another issuer has them. Callers can invent hosts.
+   * Requested hosts that are not custom domains of the requested issuer, and whether any issuer has them as a custom
+   * domain. The number of entries is limited, because callers can send any host name.
    */
   const foreignHosts = new LRUCache<string, { taken: boolean; checkedAt: number }>({
     max: limits.maxCachedForeignHosts,
   })
+  // Until this time (Unix milliseconds), a transaction of this process may commit a change before its notification
+  // arrives.
   let uncertainUntil = 0
-  // Incremented on every invalidation, so that a build from older rows is not cached.
+  // Incremented on every invalidation, so that a runtime from older rows is not cached.
   let generation = 0
 
   const subscription: Subscription = listen(gatehouse.database, gatehouse.log, {
@@ -161,7 +170,7 @@ export function openIssuerRuntimes(gatehouse: Gatehouse): IssuerRuntimes {
     return runtime
   }
 
-  /** Concurrent cache misses share one build. */
+  /** Builds a runtime. Concurrent calls for an issuer share one build. */
   function buildOnce(context: Context, issuerId: string): Promise<IssuerRuntime | undefined> {
     let work = pendingBuilds.get(issuerId)
     if (!work) {
@@ -183,7 +192,7 @@ export function openIssuerRuntimes(gatehouse: Gatehouse): IssuerRuntimes {
     return taken
   }
 
-  /** Compares cache entries with the database and marks the outdated ones as unchecked. */
+  /** Compares the versions of cache entries with the database, and sets `checkedAt` of outdated entries to 0. */
   function compareVersions(context: Context, entries: ReadonlyMap<string, CacheEntry>): Promise<void> {
     const now = context.now()
     const done = context.database
@@ -224,7 +233,7 @@ export function openIssuerRuntimes(gatehouse: Gatehouse): IssuerRuntimes {
     const isCacheTrusted = subscription.connected() && (pendingChanges.get(issuerId) ?? 0) <= now
     if (isCacheTrusted && now - entry.checkedAt < limits.issuerVersionCheckInterval) return entry.runtime
     try {
-      // An untrusted entry needs a comparison that starts now; a pending one may have read older rows.
+      // An untrusted entry needs a comparison that starts now, because a pending comparison may have read older rows.
       if (!isCacheTrusted) await compareVersions(context, new Map([[issuerId, entry]]))
       else
         await (pendingComparisons.get(issuerId) ?? compareVersions(context, withOtherDueEntries(issuerId, entry, now)))
@@ -251,7 +260,7 @@ export function openIssuerRuntimes(gatehouse: Gatehouse): IssuerRuntimes {
   }
 }
 
-/** Creates the runtime for the host of IDP_URL, which gives access to those of the custom domains. */
+/** Creates the runtime for the host of IDP_URL. Its `withUrl` creates the runtimes for custom domains. */
 function createRuntime(
   context: Context,
   issuer: IssuerSnapshot,

@@ -1,6 +1,6 @@
 /**
- * Synchronous signing. WebCrypto queues each signature in the thread pool behind other work; a synchronous signature
- * takes about 30 µs.
+ * Synchronous signatures of tokens. WebCrypto would queue each signature in the thread pool behind other work, which
+ * takes longer than an ES256 or EdDSA signature (about 30 µs).
  */
 import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto'
 import { ExternalSigningKey } from 'oidc-provider'
@@ -11,8 +11,8 @@ import { type SigningKey, signingKeyAt } from '../../resources/issuer-keys.js'
 import { createIssuerKeyStore } from '../hooks/key-store.js'
 
 /**
- * A signing key for oidc-provider. It decrypts the private key at its first signature; most keys of an issuer never
- * sign.
+ * A signing key for oidc-provider. The private key is decrypted for its first signature, because most keys of an issuer
+ * never sign.
  */
 export class SynchronousSigningKey extends ExternalSigningKey {
   readonly #key: SigningKey
@@ -66,7 +66,8 @@ export class SynchronousSigningKey extends ExternalSigningKey {
 }
 
 /**
- * Creates oidc-provider's key store, which signs with the key that is current at that moment.
+ * Creates oidc-provider's key store for the keys of an issuer. For each signature, it selects the key that signs at
+ * that time.
  * @param keys ordered by `signsFrom`
  */
 export function createKeyStore(

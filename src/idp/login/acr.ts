@@ -5,11 +5,12 @@
 
 const METHOD_URN_PREFIX = 'urn:svc:method:'
 
-/** Returns the methods that `acr_values` accepts; undefined if any method is accepted. */
+/** Returns the methods that `acr_values` requires; undefined if it is empty or also accepts other values. */
 export function requestedMethods(acrValues: string | undefined): string[] | undefined {
   const values = (acrValues ?? '').split(' ').filter((value) => value !== '')
   if (values.length === 0 || !values.every((value) => value.startsWith(METHOD_URN_PREFIX))) return undefined
   return values.map((value) => value.slice(METHOD_URN_PREFIX.length))
 }
 
+/** Returns the `acr` value of an authentication method. */
 export const acrOfMethod = (method: string): string => METHOD_URN_PREFIX + method

@@ -1,6 +1,6 @@
 /**
- * Codes and links by email: creates, sends and verifies them. Only a keyed hash is stored, in the login state of the
- * browser that requested it. A code expires after ten minutes or five attempts.
+ * Creates, sends and verifies codes and links by email. Only a keyed hash of a code or link is stored, in the state of
+ * the login transaction that requested it. A code or link expires after ten minutes or five attempts.
  */
 import { randomInt } from 'node:crypto'
 import { limits } from '../../kernel/limits.js'
@@ -26,12 +26,13 @@ export interface EmailChallengeRequest {
   loginTransaction: LoginTransaction
   view: View
   purpose: MailPurpose
-  /** The recipient; null if the address belongs to no user, so that nothing is sent. */
+  /** The recipient; null if no email is sent, because the entered address belongs to no user. */
   email: string | null
-  /** The address as entered. Requests are counted by it, whether or not it is known. */
+  /** The username or address as entered, by which emails are counted, whether or not it belongs to a user. */
   enteredAddress: string
+  /** The user of the entered address; null if there is none. */
   user: SignInUser | null
-  /** A message to send instead of a code, if no code may be sent. */
+  /** A message that is sent instead of a code, because the address already has an account. */
   replacementMessage?: MessageKind
 }
 
@@ -43,8 +44,8 @@ const messageKinds: Readonly<Record<MailPurpose, MessageKind>> = {
 }
 
 /**
- * Creates the transition to the step in `to`, which asks for the code or link, and sends it. Over the rate limit of the
- * address, it returns to the step `sign_in` instead.
+ * Returns a transition to the step in `to`, which asks for the code or link. The transition also sends the email. If
+ * the rate limit of the address is exceeded, returns a transition to the step `sign_in` instead.
  */
 export async function sendEmailChallenge(
   request: RequestContext,
@@ -58,8 +59,9 @@ export async function sendEmailChallenge(
 }
 
 /**
- * Key of the rate limits of emails and of attempts. Anyone can request a code for any address, or guess one. A user who
- * has already signed in and verifies an address is counted separately, so that others cannot use up these limits.
+ * Returns the key by which emails and failed attempts are counted: a hash of the entered address. Anyone can request
+ * codes for any address, and guess them. Therefore a user who has already signed in and verifies an address (purpose
+ * `verify`) is counted by user id, so that other callers cannot exhaust the limits of this user.
  */
 const rateLimitKey = (
   { runtime }: RequestContext,
@@ -70,7 +72,7 @@ const rateLimitKey = (
   purpose === 'verify' ? `verify:${user!.id}` : sha256(`${runtime.issuer.id} ${usernameKeyOf(address)}`).slice(0, 32)
 
 /**
- * Consumes the email rate limit.
+ * Counts an email against the rate limit of its address.
  * @returns false if the limit is exceeded
  */
 export async function consumeEmailRateLimit(
@@ -85,8 +87,9 @@ export async function consumeEmailRateLimit(
 }
 
 /**
- * Creates a code or link. An unknown address costs the same work, so that the duration does not reveal whether it is
- * known.
+ * Creates a code or link. For an unknown address, the work is the same, so that the duration does not reveal whether
+ * the address is known.
+ * @returns the challenge to store, and the database writes that send the email
  */
 export function createEmailChallenge(
   request: RequestContext,
@@ -125,22 +128,23 @@ export function createEmailChallenge(
 }
 
 /**
- * Hashes of a secret, bound to the login transaction, so that the same digits are useless elsewhere. The first one is
- * stored. The others use older keys of the deployment, so that a code from before a rotation of SECRET_KEY still
- * matches.
+ * Returns the keyed hashes of a code or link. They include the uid of the login transaction, so that a code is valid
+ * only in its login transaction. The first hash is stored. The others use older keys of the deployment, so that a code
+ * from before a rotation of SECRET_KEY still matches.
  */
 const challengeHashes = ({ context, runtime }: RequestContext, uid: string, secret: string): string[] =>
   context.encryptor
     .deriveKeys('codes and links by mail')
     .map((key) => hmac(key, `${runtime.issuer.id} ${uid} ${secret}`))
 
-/** Result of an attempt. `expired`: too old or too many attempts, so that a new code is needed. */
+/** Result of an attempt. `expired`: the code is too old or had too many attempts, so that the user needs a new code. */
 export type EmailChallengeDecision =
   | { outcome: 'correct' }
   | { outcome: 'wrong' | 'expired'; emailChallenge: EmailChallenge }
 
 /**
- * Verifies a code or link. A wrong one counts as a failed attempt of this challenge and of the user.
+ * Verifies a code or link. A wrong code or link counts as a failed attempt for this challenge and for the user. While
+ * the user is locked, every code is wrong.
  * @param secret as entered; spaces and hyphens in a code are ignored
  */
 export async function verifyEmailChallenge(

@@ -1,7 +1,7 @@
 /**
- * The interaction endpoint (docs/contract.md#login-transactions): identifies the browser, loads its login state and
- * applies the submitted form. A step decides on a transition and next-step.ts on the step that follows. A form is
- * accepted only from the browser that it was shown to, and only if it is the latest one.
+ * The interaction endpoint (docs/contract.md#login-transactions): identifies the browser, loads the state of its login
+ * transaction and handles the submitted form. The step of the form returns a transition, and next-step.ts determines
+ * the next step. A form is accepted only from the browser to which it was shown, and only if it is the latest form.
  */
 
 import type { Context as KoaContext } from 'koa'
@@ -91,7 +91,9 @@ export async function handleInteraction(
     : handleUpstreamReturn(request, loginRequest, handle))
 }
 
-/** Restarts the login transaction if its step does not exist in this release. Forms shown before become invalid. */
+/**
+ * Restarts a login transaction whose step does not exist in this version of Gatehouse. Its older forms become invalid.
+ */
 async function restartAfterUnknownStep(
   request: RequestContext,
   loginTransaction: LoginTransaction,
@@ -120,7 +122,7 @@ const findInteraction = async (
   uid: string,
 ): Promise<Interaction | undefined> => (hasInteractionCookie(ctx, uid) ? provider.Interaction.find(uid) : undefined)
 
-/** Finds the login transaction of this browser: the signed cookie must name the `uid` of the path. */
+/** Finds the login transaction with a `uid`. The signed interaction cookie of the browser must contain the `uid`. */
 async function findLoginTransaction(
   request: RequestContext,
   ctx: KoaContext,
@@ -155,22 +157,22 @@ async function renderStep(
 async function handleSubmission(request: RequestContext, loginRequest: LoginRequest, form: Form): Promise<void> {
   const { loginTransaction, snapshot, view } = loginRequest
 
-  // 1. The form was shown by us, and it is the latest one.
+  // 1. The form must be the latest form of this login transaction.
   const { state, version } = snapshot
   if (formVersion(request, loginTransaction.uid, formField(form, 'csrf')) !== version || state.step === 'done')
     return renderStaleForm(request, loginRequest)
 
-  // 2. Attempts are rate-limited per network as well.
+  // 2. Submissions are rate-limited by network, in addition to the limits of each user.
   if (await rejectIfRateLimited(request, loginRequest)) return
 
-  // 3. The step decides.
+  // 3. The step returns the transition.
   const transition = await steps[state.step].handleSubmission(request, { state, loginTransaction, view, version }, form)
   await applyTransition(request, loginRequest, transition)
 }
 
 /**
- * Handles the return from an upstream provider. The cookie and the one-time handle authenticate it, so it is processed
- * like a submitted form.
+ * Handles the return of the browser from an upstream provider. The browser has the interaction cookie and a one-time
+ * handle, so the request is processed like a submitted form.
  */
 async function handleUpstreamReturn(
   request: RequestContext,
@@ -199,7 +201,7 @@ async function renderStaleForm(request: RequestContext, loginRequest: LoginReque
   )
 }
 
-/** Consumes the rate limit; if it is exceeded, shows the step again with a message. */
+/** Counts the request against the rate limit `login`. If it is exceeded, shows the step again and returns true. */
 async function rejectIfRateLimited(request: RequestContext, loginRequest: LoginRequest): Promise<boolean> {
   const { ctx } = loginRequest
   try {
@@ -215,7 +217,8 @@ async function rejectIfRateLimited(request: RequestContext, loginRequest: LoginR
 }
 
 /**
- * Applies a transition with all of its effects, or nothing. Of two submissions of one form, only the first is applied.
+ * Applies a transition with all of its effects, or nothing. Of several submissions of a form, only the first one is
+ * applied.
  */
 async function applyTransition(
   request: RequestContext,
@@ -223,7 +226,7 @@ async function applyTransition(
   transition: Transition,
 ): Promise<void> {
   const { ctx, snapshot } = loginRequest
-  // Read before the transaction starts: inside it, this read would need a second connection.
+  // Read before the transaction starts, because this read inside of the transaction would need a second connection.
   const browserSession = await request.provider.Session.get(ctx as unknown as OpenIdContext)
   try {
     const { to, problems, redirect } = await runTransition(request, { ...loginRequest, browserSession }, transition)
@@ -263,9 +266,10 @@ async function runTransition(
 }
 
 /**
- * Commits a transition in one transaction: applies the effects, and if the step is done, determines and prepares the
- * next one.
- * @throws TransitionRefused with a replacement that explains the reason
+ * Commits a transition in one transaction: applies its effects, and if the step is done, determines and prepares the
+ * next step.
+ * @throws TransitionRefused if the transition cannot be applied, with another transition that explains why; StaleForm
+ *   if the form is not the latest one
  */
 async function commitTransition(
   request: RequestContext,
@@ -304,7 +308,7 @@ const staleTransition = (state: LoginState): Transition => ({
   problems: [{ key: 'stale' }],
 })
 
-/** Also serves a second click on the same button, whose response the browser shows. */
+/** Sends the response after the last step, also to a second submission of the last form (a double click). */
 function sendFinalResponse({ runtime }: RequestContext, { ctx, loginTransaction }: LoginRequest): void {
   if (loginTransaction.sendFinalResponse(ctx)) return
   ctx.status = 400

@@ -1,6 +1,6 @@
 /**
- * Accepting an invitation to an organization in the browser. The link of the email starts a login transaction of its
- * own, which ends with a membership instead of an authorization response.
+ * Acceptance of invitations to an organization. The link in the email starts a login transaction, which ends with a
+ * membership instead of an authorization response.
  */
 import type { Context as KoaContext } from 'koa'
 import { ApiError, type ErrorCode } from '../../kernel/errors.js'
@@ -24,7 +24,7 @@ import { errorPage } from './pages/error.js'
 import { type InvitationFailure, invitationAcceptedPage, invitationFailurePage } from './pages/invitation.js'
 import { createView, sendPage } from './pages/layout.js'
 
-/** GET of `/invitation?token=…`. Only the browser that opens the link can continue. */
+/** GET of `/invitation?token=…`. Starts a login transaction that only the browser of this request can continue. */
 export async function handleInvitationLink(request: RequestContext, ctx: KoaContext, query: Form): Promise<void> {
   const { context, runtime } = request
   await consumeRateLimit(request, ctx, 'authorize', networkOf(context.request.ip))
@@ -77,7 +77,7 @@ export async function createInvitationTransaction(
     requireOpenInvitation: (tx) =>
       lockPendingInvitation(tx, runtime.issuer.id, invitation.tokenHash).catch(throwAsLoginAborted),
     createInitialState: async () => snapshot.state,
-    async complete(_inside, _now, { user, reusesSession }) {
+    async complete(_tx, _browserSession, { user, reusesSession }) {
       if (!user || reusesSession) return
       unitOfWork.addChange(async (tx) => {
         await acceptInvitation(withUserActor(tx, user), invitation.tokenHash, user).catch(throwAsLoginAborted)
@@ -91,7 +91,10 @@ export async function createInvitationTransaction(
   }
 }
 
-/** Converts an error of the acceptance to a page, because the invitation may have changed during the sign-in. */
+/**
+ * Converts an error of the acceptance to a LoginAbortedError with a page that explains it. Returns other errors
+ * unchanged. The invitation may have changed during the sign-in.
+ */
 function toLoginAborted({ runtime }: RequestContext, error: unknown, { organization }: InvitationFacts): unknown {
   if (!(error instanceof ApiError)) return error
   const failure = error instanceof AlreadyMemberError ? 'member' : failureByErrorCode[error.code]

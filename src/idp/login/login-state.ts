@@ -1,7 +1,7 @@
 /**
- * The state of a sign-in (docs/contract.md#login-transactions): a row that is updated with optimistic locking. A form
- * carries the version that it was shown for under a keyed hash, so that it can be submitted once, in order, and by the
- * browser that it was shown to.
+ * The state of a login transaction (docs/contract.md#login-transactions): a row that is updated with optimistic
+ * locking. A form contains the version for which it was shown, with a keyed hash, so that it can be submitted only
+ * once, in order, and by the browser to which it was shown.
  */
 import { createHmac } from 'node:crypto'
 import { limits } from '../../kernel/limits.js'
@@ -13,11 +13,11 @@ import type { SignInUser } from '../../resources/credentials/sign-in.js'
 import type { PendingInvitation } from '../../resources/organizations/invitation-acceptance.js'
 import type { RequestContext } from '../request-context.js'
 
-/** Steps that prove a second factor, the preferred one first. */
+/** The second factors, the preferred one first. Each name is also the name of the step that asks for the factor. */
 export const factors = ['passkey', 'totp', 'backup_codes'] as const
 export type Factor = (typeof factors)[number]
 
-/** The steps, in no particular order; next-step.ts determines which one follows. */
+/** The steps, in no particular order. next-step.ts determines which step follows. */
 export type StepName =
   | 'account'
   | 'invitation'
@@ -38,7 +38,7 @@ export type StepName =
   | 'organization'
   | 'waiting'
 
-/** Why a code or link was sent by email, which determines what it proves. */
+/** The purpose of a code or link by email, which determines what the code or link proves. */
 export type MailPurpose = 'sign_in' | 'sign_up' | 'verify' | 'reset'
 
 /** A code or link that was sent by email. Only its keyed hash is stored. */
@@ -49,26 +49,26 @@ export interface EmailChallenge {
   /** Unix milliseconds. */
   expiresAt: number
   attempts: number
-  /** No submission can be correct: the address belongs to no user, or nothing was sent to it. */
+  /** No submission can be correct, because no code was sent. */
   isDummy: boolean
-  /** The user with this address. */
+  /** The user with this address; null if there is none. */
   user: SignInUser | null
 }
 
-/** A sign-in with an upstream provider and its response, see upstream/attempt.ts. */
+/** A sign-in with an upstream provider, and the response of the provider (upstream/attempt.ts). */
 export interface UpstreamAttempt {
   methodId: string
   /** SHA-256 of the `state` parameter. */
   hash: string
-  /** The PKCE verifier and the nonce. */
+  /** The encrypted PKCE verifier and nonce. */
   encryptedBindings: string
-  /** The page that this browser has open. */
+  /** URL of the page that the browser returns to after the response. */
   returnTo: string
   /** Unix milliseconds. */
   expiresAt: number
-  /** SHA-256 of the handle, which only the browser that returned knows. */
+  /** SHA-256 of the handle, which only the browser that returned from the provider knows. Set with the response. */
   handle?: string
-  /** The authorization response. Removed when it is consumed. */
+  /** The encrypted authorization response. Removed when it is consumed. */
   encryptedResponse?: string
 }
 
@@ -85,16 +85,18 @@ export interface LinkCandidate extends UpstreamIdentity {
 /** The data that a user has entered to sign up. */
 export interface SignUpDetails {
   email: string
+  /** Null for sign-up without a password. */
   passwordHash: string | null
   profile: Record<string, string>
+  /** Why the user signs up, for the administrator who approves the account; null if not entered. */
   reason: string | null
-  /** Id of the new user, if it is created together with a passkey, which contains it. */
+  /** Id of the new user. Set only for sign-up with a passkey, because a passkey contains the id of its user. */
   userId?: string
-  /** The email address has been verified already. */
+  /** The email address was verified in this login transaction. */
   emailProved?: boolean
 }
 
-/** The data to fill the sign-up form with again, without the password or its hash. */
+/** Returns the data with which the sign-up form is filled again, without the hash of the password. */
 export const withoutPassword = ({ email, profile, reason }: SignUpDetails): SignUpDetails => ({
   email,
   passwordHash: null,
@@ -104,11 +106,11 @@ export const withoutPassword = ({ email, profile, reason }: SignUpDetails): Sign
 
 /** A credential that is being set up. */
 export interface PendingEnrollment {
-  /** Id of the enrollment; empty for backup codes, which have none. */
+  /** Id of the enrollment of an authenticator app, or of the passkey challenge; empty for backup codes. */
   id: string
-  /** Shown only on this page: the URI for an authenticator app, or the backup codes. */
+  /** The encrypted URI for an authenticator app, or the encrypted backup codes. */
   encryptedSecret?: string
-  /** WebAuthn options for the browser. */
+  /** WebAuthn options for the browser; only for a passkey. */
   options?: object
 }
 
@@ -127,29 +129,31 @@ export interface RecoveryState {
   lostCredentialIds: string[]
   /** A second factor is among the lost credentials, so a new one is set up. */
   lostSecondFactor: boolean
-  /** The link was consumed in this sign-in. */
+  /** The link was consumed in this login transaction. */
   consumed?: boolean
+  /** The lost credentials were removed. */
   completed?: boolean
 }
 
 export interface LoginState {
   step: StepName | 'done'
-  /** As last entered, to be shown again. */
+  /** The username or email address as last entered, which forms show again. */
   username: string
-  /** Set after the first factor. */
+  /** The user who has proved the first factor; null before that. */
   user: SignInUser | null
   /** Unix milliseconds. A credential change at or after this time ends the sign-in. */
   since?: number
-  /** Proved factors as `amr` values (RFC 8176), and as our own methods. */
+  /** Proved factors as `amr` values (RFC 8176). */
   amr: string[]
+  /** Proved factors as kinds of authentication methods, in the order of use. */
   methods: string[]
   /** The email address that this sign-in has proved. */
   provenEmail?: string
-  /** The user of the existing browser session, without new proof. */
+  /** `user` is the user of the existing browser session, who has not signed in again in this login transaction. */
   reusesSession?: boolean
-  /** The password must be changed: it is no longer accepted, or was forgotten. */
+  /** The user must set a new password, because the old one is no longer accepted, or was forgotten. */
   mustChangePassword?: boolean
-  /** The second factors that the user can use, the preferred one first. */
+  /** The second factors of which the user must use one, the preferred one first. */
   factors?: Factor[]
   enrolling?: PendingEnrollment
   /** The user has set up a second factor or used the last backup code, so backup codes are offered. */
@@ -161,15 +165,16 @@ export interface LoginState {
   linkOffer?: LinkCandidate
   /** The upstream account that is linked as soon as no second factor is pending. */
   pendingLink?: LinkCandidate
-  /** Set from the start in the login transaction of an invitation. */
+  /** The invitation, in a login transaction that accepts one. */
   invitation?: InvitationFacts
   recovery?: RecoveryState
-  /** The organization that the user has chosen; null for none. */
+  /** The organization that the user has chosen; undefined before the choice. */
   orgId?: string | null
 }
 
 export interface LoginSnapshot {
   state: LoginState
+  /** Incremented by every transition; 0 if no state is saved yet. */
   version: number
 }
 
@@ -182,7 +187,7 @@ export const initialState = (username = ''): LoginState => ({
   methods: [],
 })
 
-/** Restarts the login transaction at its first step, without a user. */
+/** Returns the state of a restarted sign-in, which keeps only the invitation and the offer to link an account. */
 export const resetState = ({ invitation, linkOffer }: LoginState, username = ''): LoginState => ({
   ...initialState(username),
   ...(invitation ? { invitation } : {}),
@@ -192,7 +197,7 @@ export const resetState = ({ invitation, linkOffer }: LoginState, username = '')
 const selectSnapshotSql =
   'SELECT state, version FROM login_states WHERE issuer_id = $1 AND uid = $2 AND expires_at > $3'
 
-/** Returns the saved state of an interaction; undefined if no form was submitted yet. */
+/** Returns the saved state of a login transaction; undefined if no state is saved yet, or if it has expired. */
 export async function snapshotOf(
   { context, runtime }: RequestContext,
   uid: string,
@@ -206,7 +211,7 @@ export async function snapshotOf(
   return snapshot
 }
 
-/** The form was submitted already, or belongs to an earlier step. */
+/** The form was already submitted, or belongs to an earlier step. */
 export class StaleForm extends Error {}
 
 const insertStateSql = `
@@ -218,9 +223,9 @@ const claimVersionSql = `
 const saveSql = 'UPDATE login_states SET state = $3::jsonb WHERE issuer_id = $1 AND uid = $2'
 
 /**
- * Claims a version, so that of concurrent submissions exactly one continues; the others wait for the end of its
- * transaction. Must be the first write of the transaction.
- * @throws StaleForm if the version is not the current one
+ * Saves the state of a snapshot as the next version, so that exactly one of several concurrent submissions continues.
+ * The others wait until the transaction of the first one has ended. Must be the first write of the transaction.
+ * @throws StaleForm if the version of the snapshot is not the current one
  */
 export async function claimVersion(
   { runtime }: RequestContext,
@@ -240,19 +245,22 @@ export async function claimVersion(
   if (claimedRows.length === 0) throw new StaleForm()
 }
 
-/** Saves the next state. The version must have been claimed. */
+/** Saves the next state. `claimVersion` must have been called in this transaction. */
 export async function save({ runtime }: RequestContext, tx: Context, uid: string, state: LoginState): Promise<void> {
   await tx.query('login-save', saveSql, [runtime.issuer.id, uid, JSON.stringify(state)])
 }
 
-/** Returns the value of a form's hidden field: the version, signed for this purpose. */
+/**
+ * Returns the value of the hidden field `csrf` of a form: the version with a keyed hash.
+ * @param purpose what the form belongs to, such as the uid of a login transaction
+ */
 export function formToken(request: RequestContext, purpose: string, version: number): string {
   return formTokensOfAllKeys(request, purpose, version)[0]!
 }
 
 /**
- * Form tokens of all keys of the deployment, the current one first, so that a form stays valid during a rotation of
- * SECRET_KEY.
+ * Returns form tokens with each key of the deployment, the current key first, so that a form stays valid during a
+ * rotation of SECRET_KEY.
  */
 function formTokensOfAllKeys({ context, runtime }: RequestContext, purpose: string, version: number): string[] {
   return context.encryptor.deriveKeys('forms of the hosted pages').map((key) => {
@@ -261,9 +269,12 @@ function formTokensOfAllKeys({ context, runtime }: RequestContext, purpose: stri
   })
 }
 
-/** Returns the version that a form was shown for; undefined if the token is invalid. */
+/**
+ * Returns the version for which a form was shown; undefined if the token is invalid.
+ * @param token the submitted value of `formToken`
+ */
 export function formVersion(request: RequestContext, purpose: string, token: string | undefined): number | undefined {
   const version = Number(/^(\d{1,9})\./.exec(token ?? '')?.[1] ?? Number.NaN)
   if (!Number.isInteger(version)) return undefined
-  return formTokensOfAllKeys(request, purpose, version).some((made) => isSameText(made, token!)) ? version : undefined
+  return formTokensOfAllKeys(request, purpose, version).some((valid) => isSameText(valid, token!)) ? version : undefined
 }

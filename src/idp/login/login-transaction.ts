@@ -1,4 +1,4 @@
-/** The purpose of a sign-in: the authorization request of an application, or an invitation. */
+/** Login transactions: sign-ins for the authorization request of an application, or for an invitation. */
 import type { Context as KoaContext } from 'koa'
 import { toUnixSeconds } from '../../kernel/time.js'
 import type { Context } from '../../platform/context.js'
@@ -14,19 +14,20 @@ import { createRecoveryState } from './recovery-link.js'
 
 export interface LoginTransaction {
   readonly uid: string
-  /** Returns a parameter of the authorization request. */
+  /** Returns a parameter of the authorization request; undefined if it is absent, and for invitations. */
   param(name: string): string | undefined
   readonly clientName: string | undefined
-  /** The organization that the request selects. */
+  /** The organization that the parameter `org` selects; null for none. */
   readonly orgId: string | null
-  /** The user is asked to choose an organization if several are possible. */
+  /** The user must choose an organization if several are possible. */
   readonly promptsForOrganization: boolean
   /** The organizations that the user can choose from; null for any. */
   readonly allowedOrgIds: readonly string[] | null
-  /** The invitation to an organization, if the sign-in accepts one. */
+  /** The invitation that the login transaction accepts; undefined for an authorization request. */
   readonly invitation: { email: string } | undefined
   /**
-   * Checks the invitation. Must be called in the transaction that creates an account.
+   * Checks that the invitation, if there is one, is still valid. Must be called in the transaction that creates an
+   * account.
    * @throws LoginAbortedError if the invitation is no longer valid
    */
   requireOpenInvitation(tx: Context): Promise<void>
@@ -38,11 +39,11 @@ export interface LoginTransaction {
    * @param browserSession the current browser session
    */
   complete(tx: Context, browserSession: BrowserSession, state: LoginState): Promise<void>
-  /** Sends the response after the last step; returns false if the login transaction is not complete. */
+  /** Sends the response after the last step. Returns false, without a response, if the last step is not completed. */
   sendFinalResponse(ctx: KoaContext): boolean
 }
 
-/** The login transaction cannot be completed: its writes are rolled back, and a page explains why. */
+/** The login transaction cannot be completed. The writes of the step are rolled back, and `respond` sends a page. */
 export class LoginAbortedError extends Error {
   constructor(readonly respond: (ctx: KoaContext) => void) {
     super('the login transaction cannot be completed')
@@ -85,7 +86,7 @@ export async function createAuthorizationTransaction(
       const state = initialState(param('login_hint'))
       const activeUser = session && (await findActiveUser(request, session.accountId!))
       if (!session || !activeUser) return state
-      // A user who must prove more than before does not have to enter the username again.
+      // A user who must prove another factor (step-up authentication) does not have to enter the username again.
       if (prompt.reasons.some((reason) => stepUpReasons.has(reason))) return { ...state, username: activeUser.username }
       if (prompt.name === 'login') return state
       const stateFromSession = {
@@ -97,7 +98,8 @@ export async function createAuthorizationTransaction(
       }
       return { ...stateFromSession, step: prompt.name === 'select_account' ? 'account' : 'organization' }
     },
-    complete: (tx, now, state) => completeAuthorization(request, tx, now, { interaction, client, state }),
+    complete: (tx, currentSession, state) =>
+      completeAuthorization(request, tx, currentSession, { interaction, client, state }),
     sendFinalResponse(ctx) {
       if (!interaction.result) return false
       ctx.status = 303
@@ -109,7 +111,7 @@ export async function createAuthorizationTransaction(
   }
 }
 
-/** Returns null for a user in another status, who cannot complete a sign-in. */
+/** Returns an active user; null for a user with another status, who cannot sign in. */
 async function findActiveUser({ context, runtime }: RequestContext, id: string) {
   const { id: issuerId, accountId } = runtime.issuer
   const user = await context.db.user.findFirst({
@@ -129,7 +131,7 @@ async function completeAuthorization(
   const { context, unitOfWork } = request
   const { amr, methods, orgId, since } = state
   const user = state.user!
-  // Same effect as an `org` parameter of the request (docs/contract.md#grant-and-client-rules rule 6).
+  // The chosen organization has the effect of the parameter `org` (docs/contract.md#grant-and-client-rules rule 6).
   if (orgId) interaction.params['org'] = orgId
   if (state.reusesSession) {
     interaction.result = { select_account: {}, select_organization: {} }
@@ -137,8 +139,8 @@ async function completeAuthorization(
     return
   }
   await endSessionsOfOtherUser(request, tx, browserSession, user.id)
-  // oidc-provider expects the browser session that the interaction started with; it may have been replaced or ended
-  // since.
+  // `interaction.session` is the browser session with which the interaction started. oidc-provider would reject the
+  // sign-in if that browser session has been replaced or ended since.
   delete interaction.session
   const ts = toUnixSeconds(context.now())
   const acr = selectAcr(interaction.params['acr_values'], methods)
@@ -152,8 +154,8 @@ async function completeAuthorization(
 }
 
 /**
- * Signs out another user of this browser, who may have signed in with another tab, so that no user continues another
- * user's session.
+ * Ends the browser session of another user, who may have signed in with another tab of this browser, so that no user
+ * continues the session of another user.
  */
 async function endSessionsOfOtherUser(
   { runtime }: RequestContext,
@@ -172,7 +174,7 @@ async function endSessionsOfOtherUser(
 }
 
 /**
- * Returns the first requested `acr` value that the used methods satisfy, or the general one
+ * Returns the first requested `acr` value that the used methods satisfy; `urn:svc:assurance:loa1` if there is none
  * (docs/contract.md#tokens-and-claims).
  */
 function selectAcr(acrValues: unknown, methods: readonly string[]): string {

@@ -1,6 +1,7 @@
 /**
- * Determines the next step of a sign-in. Evaluated after each step, from what the user has proved and from current data
- * in the database. The order matters: first who the user is, then whether they may sign in, then what is missing.
+ * Determines the next step of a sign-in after each completed step, from the state of the login transaction and from
+ * current data of the database. The order is fixed: first who the user is, then whether the user may sign in, and then
+ * what is missing.
  */
 import type { Context } from '../../platform/context.js'
 import { isDuplicate } from '../../platform/postgres/errors.js'
@@ -26,20 +27,21 @@ import {
 import { completePendingLink, hasLinkOffer } from './steps/link.js'
 import { TransitionRefused } from './steps/step.js'
 
-/** Current data of the user and requirements for them. */
+/** Current data of the user, and the requirements for the user's sign-in. */
 interface LoginFacts extends FactorFacts {
   status: string
-  /** Why the account was not approved; shown to the user. */
+  /** Why the account was not approved, which is shown to the user; null if there is no reason. */
   rejectionReason: string | null
   /** The email address of the user; null if there is none. */
   email: string | null
   emailVerified: boolean
-  /** Ids of organizations that the user can choose from in this application; at most two, which is enough to ask. */
+  /** Ids of organizations from which the user can choose; at most two, because with two the user must choose. */
   organizations: string[]
 }
 
-// Credentials that the creator of an unclaimed account has set up do not count for the owner of its mailbox
-// (docs/decisions/0048), nor do credentials that the user of a recovery link has lost (docs/decisions/0053).
+// Two kinds of credentials do not count: credentials that the creator of an unclaimed account has set up, if the owner
+// of the mailbox signs in by email (docs/decisions/0048), and credentials that the user of a recovery link has lost
+// (docs/decisions/0053).
 const usableVerifierSql = `v.user_id = u.id AND v.issuer_id = u.issuer_id
       AND (v.created_by IS DISTINCT FROM u.id OR NOT coalesce(${unclaimedAccountSql} AND a.email = $5, false))
       AND v.id <> ALL($6::text[])`
@@ -84,7 +86,10 @@ async function loadLoginFacts(
   return facts
 }
 
-/** Determines the next step with the data of the transaction in progress, and the messages to show there. */
+/**
+ * Returns the state with the next step, and the messages to show with it.
+ * @param tx the transaction of the completed step, whose uncommitted writes are taken into account
+ */
 export async function determineNextStep(
   request: RequestContext,
   tx: Context,
@@ -98,8 +103,8 @@ export async function determineNextStep(
   if (facts.status === 'pending_approval' && state.signUp) return { to: { ...state, step: 'waiting' }, problems: [] }
   if (facts.status !== 'active') {
     const method = state.methods.at(-1)
-    // A correct password or passkey of an inactive user is recorded as a failed sign-in. Without a method, the failure
-    // has been recorded already.
+    // `methods` is empty after a correct password or passkey of an inactive user, for which the failed sign-in has
+    // already been recorded.
     if (method !== undefined) await recordSignInFailure(tx, user, user, { method, reason: facts.status })
     return { to: resetState(state, username), problems: [deniedMessage(facts)] }
   }
@@ -108,21 +113,21 @@ export async function determineNextStep(
     onlyOrganizationId !== undefined && otherOrganizationIds.length === 0
       ? { ...state, orgId: onlyOrganizationId }
       : state
-  // session/sign-in-policy.ts decides about factors of an existing browser session.
+  // For an existing browser session, session/sign-in-policy.ts decides whether a second factor is missing.
   const factors = state.reusesSession ? [] : requiredFactors(request, state, facts, loginTransaction)
   const secondFactorPending = needsSecondFactor(request, state, factors, facts)
   let since = state.since ?? tx.now()
-  // The email proves the address only after the second factor, and after a required new password is saved.
+  // The address is marked as verified only after the second factor, and after a required new password is saved.
   const provesEmail = state.provenEmail !== undefined && state.provenEmail === facts.email
   if (provesEmail && !facts.emailVerified && !secondFactorPending && !state.mustChangePassword) {
-    // No password change is pending here, so the account keeps a password that this sign-in used.
+    // After a proof by email, `pwd` means that this sign-in has set a new password, which the account keeps.
     await claimAccountByEmail(withUserActor(tx, user), user, state.amr.includes('pwd'))
     facts.emailVerified = true
-    // Claiming the account may have ended the user's sign-ins; this one continues.
+    // Claiming the account may have ended the user's sign-ins. A new `since` lets this sign-in continue.
     since = timestampAfterOwnChange(tx)
   }
-  // The lost credentials are removed only after the new password is saved, so that the user is never left with only the
-  // old one.
+  // The lost credentials are removed only after the new password is saved, so that the user never has only the old
+  // password left.
   const { recovery } = state
   if (recovery?.consumed && !recovery.completed && !secondFactorPending && !state.mustChangePassword) {
     await completeRecovery(withUserActor(tx, user), user, recovery.lostCredentialIds)
@@ -133,7 +138,7 @@ export async function determineNextStep(
   if (!secondFactorPending && pendingLink) {
     await completePendingLink(request, tx, user, pendingLink).catch((error: unknown) => {
       if (!isDuplicate(error)) throw error
-      // Another user linked it at the same time.
+      // Another user has linked the upstream account at the same time.
       throw new TransitionRefused({ to: resetState(state, username), problems: [{ key: 'stale' }] })
     })
   }
@@ -146,7 +151,7 @@ function deniedMessage({ status, rejectionReason }: LoginFacts): PageMessage {
   return rejectionReason ? { key: 'rejected', params: { reason: rejectionReason } } : { key: 'barred' }
 }
 
-/** Checks whether the user has a second factor that this sign-in has not used yet. */
+/** Checks whether the user must still use a second factor, even if none can be used on this host. */
 const needsSecondFactor = (
   request: RequestContext,
   state: LoginState,
@@ -155,7 +160,7 @@ const needsSecondFactor = (
 ): boolean =>
   factors.length > 0 || (!state.reusesSession && !state.amr.includes('mfa') && hasSecondFactor(request, facts))
 
-/** Returns the first missing step, in this order. */
+/** Returns the first step that is missing, in the order of the numbered comments; `done` if none is missing. */
 function selectNextStep(
   request: RequestContext,
   state: LoginState & { factors: Factor[] },
@@ -172,13 +177,14 @@ function selectNextStep(
   if (state.mustChangePassword) return 'new_password'
   // 3. Verification of the email address, if the issuer requires it.
   const emailUnverified = facts.email !== null && !facts.emailVerified
-  // Not during a recovery: the user may have lost access to the mailbox.
+  // This step is skipped during a recovery, because the user may have lost access to the mailbox.
   if (settings.signup?.require_email_verification && emailUnverified && !activeRecovery) return 'email_code'
   // 4. The offer to link an upstream account.
   if (!state.reusesSession && hasLinkOffer(request, state)) return 'link'
   // 5. The choice of an organization.
   if (state.orgId === undefined && facts.organizations.length > 1) return 'organization'
-  // 6. Enrollment of a required second factor, and backup codes.
+  // 6. Enrollment of a required second factor, of a passkey after a recovery if the issuer has no passwords, and of
+  // backup codes.
   if (
     isSingleFactor &&
     (isMfaRequired(request, facts) || (activeRecovery?.lostSecondFactor && canReplaceFactor(request)))

@@ -1,7 +1,7 @@
 /**
- * Passkeys on the hosted pages: WebAuthn options and verification. The challenge is derived from the interaction and
- * the version of its form. Each version accepts one submission, so a challenge is valid once, in one browser, and does
- * not have to be stored.
+ * Passkeys on the hosted pages: WebAuthn options and verification. The challenge is derived from the login transaction
+ * and the version of its form. Each version accepts one submission, so a challenge is valid once and in one browser,
+ * and does not have to be stored.
  */
 import { createHmac } from 'node:crypto'
 import { limits } from '../../kernel/limits.js'
@@ -28,8 +28,9 @@ export function relyingParty({ runtime }: RequestContext): { rpId: string; origi
 }
 
 /**
- * Creates the values that a response to the form of this version must match.
- * @param answer the response, if there is one: its challenge may have been derived from an older key of the deployment
+ * Creates the values that a passkey response to the form of this version must match.
+ * @param answer the passkey response, if the browser has sent one. Its challenge is accepted if it was derived from an
+ *   older key in SECRET_KEY.
  */
 export function createCeremony(
   request: RequestContext,
@@ -47,7 +48,7 @@ export function createCeremony(
   return { challenge, ...relyingParty(request) }
 }
 
-/** Returns the challenge that a response claims; it is verified later. */
+/** Returns the challenge in a passkey response that is not yet verified; undefined if the response is malformed. */
 function readChallenge(answer: object | string): unknown {
   try {
     const parsed = typeof answer === 'string' ? parseJson(answer) : answer
@@ -60,7 +61,7 @@ function readChallenge(answer: object | string): unknown {
 
 /**
  * Creates the PublicKeyCredentialRequestOptionsJSON for the browser.
- * @param allowedPasskeys passkeys to accept; empty if the passkey identifies the user
+ * @param allowedPasskeys the passkeys of the user; empty if the passkey identifies the user
  */
 export function passkeyRequestOptions(
   request: RequestContext,
@@ -78,7 +79,8 @@ export function passkeyRequestOptions(
 }
 
 /**
- * Creates the transition of a passkey response. A passkey with user verification counts as two factors.
+ * Verifies the passkey response of a form and returns the transition to the next state. A passkey with user
+ * verification counts as two factors.
  * @param expectedUser the required owner of the passkey; null if the passkey identifies the user
  */
 export async function passkeyTransition(

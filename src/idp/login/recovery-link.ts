@@ -1,7 +1,7 @@
 /**
- * Recovery links of administrators (docs/decisions/0053). The browser that opens one is sent to sign in to the console,
- * where the sign-in starts with the step `recovery`. Opening the link does not consume it, because mail scanners open
- * links too.
+ * Recovery links of administrators (docs/decisions/0053). A browser that opens such a link is redirected to the sign-in
+ * of the console, which starts with the step `recovery`. Opening the link does not consume it, because software that
+ * scans messages opens links too.
  */
 import type { Context as KoaContext } from 'koa'
 import { limits } from '../../kernel/limits.js'
@@ -32,7 +32,7 @@ export async function handleRecoveryLink(request: RequestContext, ctx: KoaContex
   ctx.status = 303
   ctx.set('Cache-Control', 'no-store')
   ctx.set('Referrer-Policy', 'no-referrer')
-  // A browser that is signed in already must sign in again.
+  // `max_age=0`: a browser that is already signed in must sign in again.
   ctx.set('Location', `${context.config.baseUrl}/console/sign-in?max_age=0`)
   ctx.body = ''
 }

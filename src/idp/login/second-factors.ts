@@ -18,7 +18,7 @@ import { signInMethodsOf } from './methods/index.js'
 import { relyingParty } from './passkeys.js'
 import { type Transition, TransitionRefused } from './steps/step.js'
 
-/** What decides whether a second factor is required, and which ones the user can use. */
+/** The data that decides whether a second factor is required, and which second factors the user can use. */
 export interface FactorFacts {
   /** Types of the user's usable credentials. */
   verifiers: string[]
@@ -36,9 +36,9 @@ const isMfaRequiredByIssuer = ({ runtime }: RequestContext): boolean =>
   runtime.issuer.settings.security?.mfa_required === true
 
 /**
- * Checks whether the user can use a factor. If two factors are required, a factor counts even while its method is
- * disabled: disabling a method must not remove the requirement, and a factor that was set up without an enabled method
- * (docs/contract.md#configuration-health) must work.
+ * Checks whether the user has a second factor that counts. If two factors are required, a factor counts even while its
+ * method is disabled: disabling a method must not remove the requirement, and a factor that was set up without an
+ * enabled method (docs/contract.md#configuration-health) must work.
  */
 const hasFactor = (
   request: RequestContext,
@@ -48,7 +48,7 @@ const hasFactor = (
   verifiers.includes(factor) &&
   (isMethodEnabled(request, factor) || isMfaRequiredByIssuer(request) || anyOrganizationRequiresMfa)
 
-/** Checks whether the user has any second factor of the issuer, on this or another host. */
+/** Checks whether the user has any second factor, including passkeys of other hosts of the issuer. */
 export const hasSecondFactor = (request: RequestContext, facts: FactorFacts): boolean =>
   factors.some((factor) => hasFactor(request, facts, factor))
 
@@ -66,9 +66,9 @@ const usableFactors = (request: RequestContext, facts: FactorFacts): Factor[] =>
 }
 
 /**
- * Returns the second factors of which the user must use one, in order; empty if none is required or usable. A user who
- * has a second factor always uses it. If the application requests a certain method (RFC 9470) and the user has it, it
- * must be that one.
+ * Returns the second factors of which the user must use one, the preferred one first; empty if none is required or
+ * usable on this host. A user who has a second factor must always use one. If `acr_values` requires methods (RFC 9470)
+ * that are second factors of the user, it must be one of these methods.
  */
 export function requiredFactors(
   request: RequestContext,
@@ -85,7 +85,7 @@ export function requiredFactors(
   return state.amr.includes('mfa') ? [] : usable
 }
 
-/** No method is enabled with which users can set up a second factor. */
+/** Checks whether no method is enabled with which users can set up a second factor. */
 const hasNoEnrollableMethod = (request: RequestContext): boolean =>
   !isMethodEnabled(request, 'totp') && !isMethodEnabled(request, 'passkey')
 
@@ -93,8 +93,8 @@ const hasNoEnrollableMethod = (request: RequestContext): boolean =>
 export const canReplaceFactor = (request: RequestContext): boolean => !hasNoEnrollableMethod(request)
 
 /**
- * Returns the steps that set up a required second factor, the preferred one first. Without an enabled method it is the
- * authenticator app, so that the requirement neither locks users out nor is skipped
+ * Returns the steps that set up a required second factor, the preferred one first. If no method for this is enabled,
+ * users set up an authenticator app, so that the requirement neither locks them out nor is skipped
  * (docs/contract.md#configuration-health).
  */
 export const enrollmentSteps = (request: RequestContext): ('enroll_totp' | 'enroll_passkey')[] => [
@@ -102,15 +102,15 @@ export const enrollmentSteps = (request: RequestContext): ('enroll_totp' | 'enro
   ...(isMethodEnabled(request, 'passkey') ? (['enroll_passkey'] as const) : []),
 ]
 
-/** Checks whether the user gets backup codes along with another factor. */
+/** Checks whether a user who has set up another second factor also gets backup codes. */
 export const needsBackupCodes = (request: RequestContext, facts: FactorFacts): boolean =>
   (isMethodEnabled(request, 'backup_codes') || hasNoEnrollableMethod(request)) &&
   !facts.verifiers.includes('backup_codes')
 
 /**
  * Creates the transition of a submitted code. The code is checked and consumed in the transaction of the transition.
- * Failures count for this user's second factor only, so that they do not lock the first factor, nor failed passwords
- * the second.
+ * Failures are counted separately from those of the first factor, so that wrong codes do not lock the first factor, and
+ * wrong passwords do not lock the second factor.
  * @param consumeCode checks and consumes the code; returns undefined if it is wrong
  */
 export async function codeTransition(

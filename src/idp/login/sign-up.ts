@@ -12,7 +12,7 @@ import type { TextKey } from './pages/texts.js'
 
 const signUpSettings = ({ runtime }: RequestContext) => runtime.issuer.settings.signup ?? {}
 
-/** Sign-up methods of the hosted pages; the first enabled one gets the main button. */
+/** Sign-up methods of the hosted pages. The first enabled method gets the main button. */
 const signUpMethods = ['password', 'mail', 'passkey'] as const
 export type SignUpMethod = (typeof signUpMethods)[number]
 const signUpMethodByKind: Partial<Record<string, SignUpMethod>> = {
@@ -22,14 +22,19 @@ const signUpMethodByKind: Partial<Record<string, SignUpMethod>> = {
   passkey: 'passkey',
 }
 
-/** Returns the enabled sign-up methods. Sign-up by email creates an account without a password. */
+/**
+ * Returns the enabled sign-up methods. Sign-up by email, which creates an account without a password, is offered only
+ * if sign-up with a password is not enabled.
+ */
 export function enabledSignUpMethods({ runtime }: RequestContext): SignUpMethod[] {
   const { methods } = runtime.issuer
   const enabledMethods = new Set(methods.filter((method) => method.signup).map(({ kind }) => signUpMethodByKind[kind]))
-  return signUpMethods.filter((way) => enabledMethods.has(way) && !(way === 'mail' && enabledMethods.has('password')))
+  return signUpMethods.filter(
+    (method) => enabledMethods.has(method) && !(method === 'mail' && enabledMethods.has('password')),
+  )
 }
 
-/** Checks whether sign-up is possible. With the mode `invite_only` it needs an invitation. */
+/** Checks whether sign-up is possible. With the mode `invite_only`, sign-up needs an invitation. */
 export const maySignUp = (request: RequestContext, loginTransaction: LoginTransaction): boolean =>
   enabledSignUpMethods(request).length > 0 &&
   (signUpSettings(request).mode !== 'invite_only' || loginTransaction.invitation !== undefined)
@@ -47,13 +52,17 @@ export const isEmailProofRequired = (
   method === 'mail' ||
   loginTransaction.invitation !== undefined
 
+/** Checks whether an administrator must approve new accounts. */
 export const isApprovalRequired = (request: RequestContext): boolean =>
   signUpSettings(request).require_admin_approval === true
 
 const isInDomain = (domain: string, parentDomain: string): boolean =>
   domain === parentDomain || domain.endsWith(`.${parentDomain}`)
 
-/** Returns why this address cannot sign up, if so. The domain of an invited address is not restricted. */
+/**
+ * Returns the text that explains why an address cannot sign up; undefined if it can. The domain of an invited address
+ * is not restricted.
+ */
 export function addressError(
   request: RequestContext,
   loginTransaction: LoginTransaction,
@@ -81,11 +90,11 @@ export function emailSignUpDetails(
   return { email, passwordHash: null, profile: {}, reason: null }
 }
 
-/** The origin of an account that is created in this login transaction. */
+/** Returns the origin of an account that is created in a login transaction. */
 export const userOriginOf = ({ invitation }: LoginTransaction): UserOrigin => (invitation ? 'invitation' : 'sign_up')
 
 /**
- * Creates the account. Must be called in the transaction of the step.
+ * Creates the account of a user who signs up. Must be called in the transaction of the step.
  * @throws ApiError conflict if another user has the address, LoginAbortedError if the invitation is no longer valid
  */
 export async function createAccount(
@@ -117,7 +126,9 @@ export async function createAccount(
   return { id: user.id, accountId, issuerId, username: user.username, status: user.status } satisfies SignInUser
 }
 
-/** Returns the state after sign-up in this transaction. Its `amr` contains the factors that the sign-up verified. */
+/**
+ * Returns the state after sign-up in the transaction `tx`. Its `amr` contains the factors that the sign-up verified.
+ */
 export function stateAfterSignUp(tx: Context, state: LoginState, user: SignInUser, emailProved: boolean): LoginState {
   const { signUp, amr, methods } = state
   const withPassword = signUp?.passwordHash != null

@@ -1,6 +1,7 @@
 /**
- * Decides whether a signed-in browser meets the authentication requirements of a request: two factors if the issuer or
- * an organization requires them, and the requested authentication method (RFC 9470, docs/contract.md#recent-sign-in).
+ * Decides whether the sign-in of a browser meets the authentication requirements of an authorization request: two
+ * factors if the issuer or an organization requires them, and a requested authentication method (RFC 9470,
+ * docs/contract.md#recent-sign-in).
  */
 import { SECOND } from '../../kernel/time.js'
 import type { Context } from '../../platform/context.js'
@@ -9,7 +10,7 @@ import { acrOfMethod, requestedMethods } from '../login/acr.js'
 import { type BrowserSession, type OpenIdContext, textParameter } from '../provider-types.js'
 import type { RequestContext } from '../request-context.js'
 
-/** Reasons to sign in again that ask the user for more proof than before (step-up authentication). */
+/** Reasons in `signInPolicy` for which a signed-in user must prove another factor (step-up authentication). */
 export const stepUpReasons: ReadonlySet<string> = new Set(['second_factor_missing', 'method_missing'])
 
 const mfaRequiredText = `SELECT EXISTS (SELECT 1 FROM organization_members m JOIN organizations o ON o.id = m.org_id
@@ -31,7 +32,6 @@ export async function isSecondFactorRequired(
   return row?.required === true
 }
 
-// FOR UPDATE serializes a transaction that continues the sign-in with one that changes the credentials or the owner.
 const credentialsChangedText = `
   SELECT coalesce(u.proofs_valid_after >= $3::bigint, false) OR EXISTS (SELECT 1 FROM verifiers v
     WHERE v.issuer_id = $1 AND v.user_id = $2 AND v.type IN ('password', 'temporary_password')
@@ -39,13 +39,14 @@ const credentialsChangedText = `
   FROM users u WHERE u.issuer_id = $1 AND u.id = $2`
 
 /**
- * Checks whether a credential change invalidates a sign-in: the password was changed, all sessions were ended, or the
- * account was claimed by the owner of its email address. The sign-in may have been another person's then, so it is
- * rejected, whether it is in progress, finished but not yet completed, or of a browser that had no session at that time
- * (docs/contract.md#revocation-and-the-browser-session).
- * @param since Unix milliseconds. A change at or after this time counts. A sign-in that changes a credential itself
- * sets it with `timestampAfterOwnChange`
- * @param lock in a transaction: lock the row until the end
+ * Checks whether a credential change invalidates a sign-in: a password was set, all sessions of the user were ended, or
+ * the owner of the email address claimed the account. Another person may have signed in before such a change. Therefore
+ * the change invalidates sign-ins in progress, sign-ins that were not yet returned to the application, and the sign-ins
+ * of browsers that had no session at that time (docs/contract.md#revocation-and-the-browser-session).
+ * @param since Unix milliseconds. A change at or after this time invalidates the sign-in. A sign-in that itself changes
+ *   a credential uses `timestampAfterOwnChange`.
+ * @param lock lock the row of the user until the end of the transaction, so that transactions that change the user's
+ *   credentials wait
  */
 export async function isSignInOutdated(
   { query }: Pick<Context, 'query'>,
@@ -61,19 +62,19 @@ export async function isSignInOutdated(
 }
 
 /**
- * Returns the `since` timestamp (Unix milliseconds) of a sign-in that changed a credential itself in this transaction:
- * one millisecond later, so that its own change does not invalidate it.
+ * Returns the parameter `since` of `isSignInOutdated` for a sign-in that itself changes a credential in this
+ * transaction: one millisecond after the change, so that the change does not invalidate the sign-in.
  */
 export const timestampAfterOwnChange = (tx: Context): number => tx.now() + 1
 
-/** Checks the same for the finished sign-in of a browser. */
+/** Like `isSignInOutdated`, for the finished sign-in of a browser. */
 export async function isBrowserSessionOutdated(
   { context, runtime }: RequestContext,
   { oidc }: OpenIdContext,
 ): Promise<boolean> {
   const session: BrowserSession | undefined = oidc.session
   if (!oidc.account || !session) return false
-  // oidc-provider copies only the members of a login result that it knows.
+  // oidc-provider does not copy `since` from the login result to the browser session.
   const { since } = (oidc.result?.login ?? {}) as { since?: number }
   if (since !== undefined) session.since = since
   const credentialsUnchangedSince = credentialsUnchangedSinceOf(session)
@@ -82,16 +83,17 @@ export async function isBrowserSessionOutdated(
 }
 
 /**
- * A session of an older version stores its sign-in time in seconds only, and may have changed the password within that
- * second.
+ * Returns the parameter `since` of `isSignInOutdated` for a browser session. A session that an older version of
+ * Gatehouse has stored has only the second of the sign-in, during which the sign-in may have changed the password.
+ * Therefore only changes after that second count.
  */
 const credentialsUnchangedSinceOf = ({ since, loginTs }: BrowserSession): number | undefined =>
   since ?? (loginTs === undefined ? undefined : (loginTs + 1) * SECOND)
 
-/** Methods by `amr` value of a session. For other methods, the `acr` names the method. */
+/** Authentication methods by `amr` value of a session. Other methods are found by the `acr` of the session. */
 const methodsByAmr: Readonly<Record<string, string>> = { pwd: 'password', hwk: 'passkey' }
 
-/** Returns the first method of `acr_values` that this browser has signed in with, as an acr. */
+/** Returns the first value of `acr_values` whose method this browser session has used; undefined if there is none. */
 export function satisfiedAcr(ctx: OpenIdContext, { acr, amr = [] }: BrowserSession): string | undefined {
   const usedMethods = new Set(amr.map((value) => methodsByAmr[value]))
   return requestedMethods(textParameter(ctx, 'acr_values'))
@@ -99,6 +101,8 @@ export function satisfiedAcr(ctx: OpenIdContext, { acr, amr = [] }: BrowserSessi
     .map(acrOfMethod)[0]
 }
 
-/** Checks whether the request requires a method that this browser has not signed in with. */
+/**
+ * Checks whether `acr_values` requires authentication methods, none of which the user of this browser session has used.
+ */
 export const isRequestedMethodMissing = (ctx: OpenIdContext, session: BrowserSession): boolean =>
   requestedMethods(textParameter(ctx, 'acr_values')) !== undefined && satisfiedAcr(ctx, session) === undefined

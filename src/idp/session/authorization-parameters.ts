@@ -1,6 +1,6 @@
 /**
- * Our rules for parameters of the authorization request: `audience` and `org` (docs/contract.md#authorization-requests,
- * docs/contract.md#grant-and-client-rules).
+ * Checks the parameters `audience` and `org` of the authorization request, which are extensions of Gatehouse, and the
+ * parameters that depend on them (docs/contract.md#authorization-requests, docs/contract.md#grant-and-client-rules).
  */
 import { errors } from 'oidc-provider'
 import { unsafeInputError } from '../../kernel/safe-json.js'
@@ -11,8 +11,8 @@ import { type OpenIdClient, type OpenIdContext, textParameter } from '../provide
 import type { RequestContext } from '../request-context.js'
 
 /**
- * Checks the parameters that go with `audience`. Whether the client may request the audience has been checked by
- * `resourceServerFor` (docs/contract.md#grant-and-client-rules rule 5).
+ * Checks `response_mode`, `scope`, and that `audience` and `resource` are not combined. `resourceServerFor` has already
+ * checked whether the client may request the audience (docs/contract.md#grant-and-client-rules rule 5).
  * @throws UnsupportedResponseMode, InvalidTarget, InvalidScope
  */
 export async function checkAudience(
@@ -28,22 +28,28 @@ export async function checkAudience(
   if (resource !== undefined && resource !== '' && textParameter(ctx, 'audience') !== undefined) {
     throw new errors.InvalidTarget('audience and resource cannot be requested together')
   }
-  // RFC 6749 section 3.3: the default scope of a metadata document client is everything that the issuer allows such
-  // clients.
+  // The default scope (RFC 6749 section 3.3) of a client with a metadata document is `openid` and every scope that the
+  // issuer allows such clients.
   if (clientRowOf(client).document && ctx.oidc.params && textParameter(ctx, 'scope') === undefined) {
     ctx.oidc.params['scope'] = ['openid', ...metadataDocumentAllowances(runtime.issuer.settings).scopes].join(' ')
   }
-  // A request without any known scope fails before the user signs in.
+  // A request without any known scope is rejected before the user signs in.
   const hasKnownScope = [...ctx.oidc.requestParamScopes].some((name) =>
     Object.values(ctx.oidc.resourceServers ?? {}).some((server) => server.scopes.has(name)),
   )
-  if (!hasKnownScope) throw new errors.InvalidScope('no known scope was requested', textParameter(ctx, 'scope') ?? '')
+  if (!hasKnownScope)
+    throw new errors.InvalidScope(
+      'scope has no known scope; request openid or a scope of the client',
+      textParameter(ctx, 'scope') ?? '',
+    )
 }
 
 /**
- * Checks that the client may select this organization (docs/contract.md#grant-and-client-rules rule 6). Called for the
- * request and again after the sign-in (docs/contract.md#organization-restrictions-of-clients). The user's membership is
- * checked when the code is exchanged.
+ * Checks that the client may select an organization (docs/contract.md#grant-and-client-rules rule 6). Called for the
+ * authorization request and again after the sign-in, when the restrictions may have changed
+ * (docs/contract.md#organization-restrictions-of-clients). The membership of the user is checked when the code is
+ * exchanged.
+ * @param org the parameter `org`, or an organization that was selected without it
  * @throws InvalidRequest
  */
 export function checkOrganization(request: RequestContext, client: OpenIdClient, org: string): void {

@@ -1,7 +1,7 @@
 /**
  * Browser state and `session_state` of OpenID Connect Session Management 1.0 (docs/contract.md#session-check). The
- * browser state is the id of the browser's sign-in, in a cookie of its own: it grants no access, and must be sent from
- * an iframe in another site's page, which the session cookie must not be.
+ * browser state is the `uid` of the browser session, in a separate cookie, which grants no access. Browsers must send
+ * this cookie from an iframe in a page of another site; they must not send the session cookie from there.
  */
 import { createHash, randomBytes } from 'node:crypto'
 import type { Context as KoaContext } from 'koa'
@@ -11,7 +11,7 @@ import type { RequestContext } from '../request-context.js'
 
 const COOKIE = 'gatehouse_state'
 
-/** Browsers send a cookie from a cross-site iframe only with SameSite=None, which requires Secure. */
+/** Browsers send a cookie from a cross-site iframe only if it has SameSite=None, which requires Secure and HTTPS. */
 function cookieOptions({ runtime }: RequestContext) {
   const { pathname, protocol } = new URL(runtime.url)
   const secure = protocol === 'https:'
@@ -32,11 +32,12 @@ export function clearBrowserState(request: RequestContext, ctx: KoaContext): voi
   ctx.cookies.set(COOKIE, null, cookieOptions(request))
 }
 
-/** Adds `session_state` to an authorization response and sets the cookie that it is compared with later. */
+/** Adds `session_state` to an authorization response, and sets the cookie with the browser state. */
 export function addSessionState(request: RequestContext, ctx: OpenIdContext, response: Record<string, unknown>): void {
   const { origin } = new URL(textParameter(ctx, 'redirect_uri') ?? '')
   const { session, client } = ctx.oidc
-  // A private-use URI scheme has no origin, and no page that could check the session.
+  // A redirect URI with a private-use scheme has no origin, and its application has no page that could check the
+  // session.
   if (origin === 'null' || !session || !client) return
   ctx.cookies.set(COOKIE, session.uid, cookieOptions(request))
   const salt = randomBytes(12).toString('base64url')
@@ -44,15 +45,15 @@ export function addSessionState(request: RequestContext, ctx: OpenIdContext, res
 }
 
 /**
- * Creates `session_state` (OpenID Connect Session Management 1.0 section 4.2), which binds the sign-in to the client
- * and its origin.
+ * Creates `session_state` (OpenID Connect Session Management 1.0 section 4.2), which binds the browser state to the
+ * client and its origin.
  */
 function createSessionState(clientId: string, origin: string, browserState: string, salt: string): string {
   const hash = createHash('sha256').update(`${clientId} ${origin} ${browserState} ${salt}`).digest('base64url')
   return `${hash}.${salt}`
 }
 
-/** Checks whether this is the `session_state` of the browser's sign-in for this client and origin. */
+/** Checks whether a presented `session_state` is that of this client, origin and browser state. */
 export function isSessionStateOf(presented: string, clientId: string, origin: string, browserState: string): boolean {
   return isSameText(presented, createSessionState(clientId, origin, browserState, presented.split('.')[1] ?? ''))
 }

@@ -1,6 +1,6 @@
 /**
- * Decides which session and grant an authorization response belongs to (docs/contract.md#authorization-requests). A
- * session belongs to one browser sign-in, one client and one organization choice, and has one grant.
+ * Finds or creates the session and the grant of an authorization response (docs/contract.md#authorization-requests). A
+ * session belongs to one browser session, one client and one selected organization (or none), and has one grant.
  */
 import { createHash } from 'node:crypto'
 import { errors, type interactionPolicy } from 'oidc-provider'
@@ -24,10 +24,10 @@ async function isInteractionPending(ctx: OpenIdContext, policy: interactionPolic
 }
 
 /**
- * oidc-provider's `loadExistingGrant`: returns the grant for this request and connects it with a session.
+ * oidc-provider's `loadExistingGrant`: returns the grant for this request, and creates or updates its session.
  * @returns undefined while an interaction is pending
  * @throws AccessDenied while the session is suspended, InvalidRequest if the client may no longer select the
- * organization
+ *   organization
  */
 export async function loadExistingGrant(
   request: RequestContext,
@@ -42,11 +42,12 @@ export async function loadExistingGrant(
   // The organization was checked when the authorization request began. The client's restrictions may have changed
   // during the sign-in.
   if (orgId !== null) checkOrganization(request, client!, orgId)
-  // The response names the requested authentication context if this sign-in satisfies it.
+  // The ID token has the requested `acr` if the sign-in of this browser satisfies it.
   const acr = satisfiedAcr(ctx, session!)
   if (acr !== undefined) session!.acr = acr
   const userSession = prior?.userId === session!.accountId ? prior : undefined
-  if (userSession?.hasSuspendedSession) throw new errors.AccessDenied('the session is suspended')
+  if (userSession?.hasSuspendedSession)
+    throw new errors.AccessDenied('the session of the user is suspended; an administrator can reactivate it')
 
   if (
     userSession &&
@@ -59,7 +60,7 @@ export async function loadExistingGrant(
       await grant.save()
       if (session!.sidFor(client!.clientId) !== userSession.id) session!.sidFor(client!.clientId, userSession.id)
       unitOfWork.updateSession(context, userSession.id)
-      // The browser may have added the second factor during a sign-in for another client.
+      // The user may have proved a second factor in this browser during a sign-in for another client.
       const hasNewSecondFactor = session!.amr?.includes('mfa') === true && !userSession.amr.includes('mfa')
       if (ctx.oidc.result?.login || hasNewSecondFactor)
         unitOfWork.addChange((tx) => updateSessionAuthentication(request, tx, userSession.id, session!))
@@ -76,7 +77,7 @@ export async function loadExistingGrant(
   return grant
 }
 
-/** Adds the requested scopes to the grant: OpenID scopes, and those of each requested resource. */
+/** Adds the requested scopes to the grant: OpenID Connect scopes, and the scopes of each requested resource. */
 function addScopes({ oidc }: OpenIdContext, grant: OpenIdGrant): void {
   grant.addOIDCScope([...oidc.requestParamOIDCScopes].join(' '))
   for (const [indicator, server] of Object.entries(oidc.resourceServers ?? {})) {
@@ -137,7 +138,7 @@ async function updateSessionAuthentication(
   })
 }
 
-/** Device data of the session. The fingerprint is a hash of headers that every browser sends anyway. */
+/** Returns device data for the session. The fingerprint is a hash of request headers. */
 function deviceOf({ context }: RequestContext, ctx: OpenIdContext, fingerprinting: boolean): Device {
   const browserHeaders = ['user-agent', 'accept-language', 'sec-ch-ua', 'sec-ch-ua-platform'].map((name) =>
     ctx.get(name),

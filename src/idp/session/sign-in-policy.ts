@@ -30,8 +30,8 @@ interface PriorSession {
   state: SessionStatus
 }
 
-// Does not use the session id of the browser session's record: of two concurrent requests, the second to write it
-// overwrites the first's id.
+// Finds the session by the browser (`browser_uid`), not by the session id in the browser session, because of two
+// concurrent requests one overwrites that id of the other.
 const priorSessionText = `
   SELECT s.id, s.amr, s.user_id AS "userId", s.org_id AS "orgId", s.status, s.expires_at AS "expiresAt",
     s.idle_expires_at AS "idleExpiresAt", s.revocation_reason AS "revocationReason", s.grant_id AS "grantId",
@@ -40,7 +40,7 @@ const priorSessionText = `
   FROM sessions s WHERE s.issuer_id = $1 AND s.browser_uid = $2 AND s.client_id = $3
   ORDER BY s.id COLLATE "C" DESC LIMIT 1`
 
-/** Caches a result per request, because several checks of oidc-provider need it. */
+/** Returns a function that loads a result once per request, because several checks need the result. */
 function cachePerRequest<Answer>(
   load: (request: RequestContext, ctx: OpenIdContext) => Promise<Answer>,
 ): (request: RequestContext, ctx: OpenIdContext) => Promise<Answer> {
@@ -52,7 +52,7 @@ function cachePerRequest<Answer>(
   }
 }
 
-/** Returns the latest session of this browser with this client, if any. */
+/** Returns the latest session of this browser with this client; undefined if there is none. */
 export const loadPriorSession = cachePerRequest(readPriorSession)
 
 async function readPriorSession(
@@ -71,10 +71,13 @@ async function readPriorSession(
 
 const isPasswordChanged = cachePerRequest(isBrowserSessionOutdated)
 
-/** Revocation reasons that ended only the tokens: the browser can continue without a new sign-in. */
+/** Reasons for revoking a session and its tokens after which the user of the browser need not sign in again. */
 const tokenOnlyRevocationReasons = new Set<string | null>(['token_compromised', 'other'])
 
-/** The prompts of oidc-provider, with our own reasons to sign in and to ask for consent. */
+/**
+ * Creates the interaction policy of oidc-provider: its prompts with additional reasons to sign in, a prompt to choose
+ * an organization, and consent for clients with a metadata document.
+ */
 export function signInPolicy(): interactionPolicy.DefaultPolicy {
   const { Prompt, base } = interactionPolicy
   const policy = base()
@@ -105,7 +108,7 @@ export function signInPolicy(): interactionPolicy.DefaultPolicy {
       const { result, account, session } = ctx.oidc
       if (result?.login || !account || session?.amr?.includes('mfa')) return false
       const { orgId, isChoiceRequired } = await loadOrganizationSelection(request, ctx)
-      // The organization is selected by the next prompt; this check runs again afterwards.
+      // If the user must choose an organization, the next prompt asks for it, and this check runs again after that.
       return isSecondFactorRequired(request, account.accountId, isChoiceRequired ? undefined : orgId)
     }),
   )
@@ -127,8 +130,8 @@ export function signInPolicy(): interactionPolicy.DefaultPolicy {
       },
     ),
   )
-  // Registered clients need no consent, and `prompt=consent` has no effect for them. Metadata document clients do, as
-  // the last prompt.
+  // Registered clients need no consent, so `prompt=consent` has no effect for them. Clients with a metadata document
+  // need consent, which is the last prompt.
   const consent = policy.get('consent')!
   consent.checks.clear()
   consent.checks.add(
@@ -150,14 +153,16 @@ const createCheck = (
 ) => new interactionPolicy.Check(reason, description, error, withRequest(isRequired))
 
 interface OrganizationSelection {
+  /** Null if none is selected. */
   orgId: string | null
   /** Several organizations are possible, and the user has not selected one. */
   isChoiceRequired: boolean
 }
 
 /**
- * Returns the organization of the response: the requested one (docs/contract.md#grant-and-client-rules rule 6). If the client
- * asks users to choose, the chosen one, or the only possible one.
+ * Returns the organization that the tokens will name: the parameter `org`, which the request or the user's choice has
+ * set (docs/contract.md#grant-and-client-rules rule 6). Without `org`, and if the client asks users to choose, it is
+ * the organization of the latest session of this browser, or the only possible one.
  */
 export const loadOrganizationSelection = cachePerRequest(readOrganizationSelection)
 
@@ -183,8 +188,8 @@ async function readOrganizationSelection(request: RequestContext, ctx: OpenIdCon
 }
 
 /**
- * Checks whether the user must give consent: for a metadata document client, unless this browser's session with it
- * covers the requested scopes.
+ * Checks whether the user must give consent: for a client with a metadata document, unless the session of this browser
+ * with the client has the same organization and covers the requested scopes.
  */
 async function isConsentRequired(request: RequestContext, ctx: OpenIdContext): Promise<boolean> {
   const { client, account, session, result, prompts, requestParamScopes, resourceServers } = ctx.oidc

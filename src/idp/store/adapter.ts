@@ -19,8 +19,8 @@ import type { ArtifactRow } from './artifact-row.js'
 import type { Artifact } from './unit-of-work.js'
 
 /**
- * The ids of these kinds are bearer secrets (code, token, cookie), so only their hashes are stored. A grant id is not a
- * secret: no endpoint accepts one.
+ * Returns whether the ids of a kind are bearer secrets (codes, refresh tokens, cookies), of which only hashes are
+ * stored. A grant id is not a secret, because no endpoint accepts a grant id.
  */
 const isSecret = (kind: string): boolean => kind !== 'Grant'
 
@@ -29,19 +29,20 @@ const artifactKey = (kind: string, id: string): Artifact => ({ kind, id: isSecre
 /** Returns the public id of a refresh token, which identifies the token without revealing it. */
 export function refreshTokenId(value: string): string {
   const hash = sha256(`refresh token ${value}`)
-  // Same format as every id: 26 characters, the first one below 8.
+  // The format of all ids: 26 characters after the prefix, beginning with a digit from 0 to 7.
   return `tok_${Number.parseInt(hash[0]!, 16) % 8}${hash.slice(1, 26)}`
 }
 
 /**
- * Kinds that end with their grant and its session. An interaction also references a grant, but does not end with it.
+ * Kinds that belong to a grant and end with its session. An interaction references a grant too, but does not belong to
+ * it.
  */
 const grantBoundKinds = new Set(['AuthorizationCode', 'RefreshToken'])
 
 /**
- * A grant, a code or a refresh token is valid only while its session is active. For revocation ($5) it is also found
- * while the session is suspended, because it would become valid again with the session. The query also returns the
- * status of the client and the issuer.
+ * Reads a grant, code or refresh token, which is valid only while its session is active. For revocation ($5), the query
+ * also finds artifacts of a suspended session, because they would become valid again with the session. It also returns
+ * the version of the client and the status of the issuer (`CheckedClient`).
  */
 const grantArtifactQuery: BatchQuery = {
   name: 'idp-find',
@@ -62,7 +63,7 @@ const grantArtifactQuery: BatchQuery = {
     AND (a.grant_id IS NULL OR ((s.status = 'active' OR $5 AND s.status = 'suspended') AND s.expires_at > $4))`,
 }
 
-/** Reads artifacts that belong to a browser instead of a grant, without the joins of the query above. */
+/** Reads a browser session or an interaction, which need no joins with grants and sessions. */
 const browserArtifactQuery: BatchQuery = {
   name: 'idp-find-browser',
   types: ['text', 'text', 'text', 'bigint'],
@@ -94,28 +95,30 @@ async function readArtifact(request: RequestContext, kind: string, id: string): 
   return row
 }
 
-/** The artifact that each grant type redeems: its kind and its form field. */
+/** The kind and the form field of the artifact that each grant type redeems. */
 const redeemableArtifacts: ReadonlyMap<string | undefined, readonly [kind: string, field: string]> = new Map([
   ['authorization_code', ['AuthorizationCode', 'code']],
   ['refresh_token', ['RefreshToken', 'refresh_token']],
 ])
 
 /**
- * Starts to read the redeemed artifact before oidc-provider reads the client. The same query returns the client's
- * status, which saves one query.
+ * Starts the query for the redeemed artifact before oidc-provider reads the client. The query also returns the version
+ * of the client, so that `readClient` needs no query for a cached client.
  */
 export function prefetchRedeemedArtifact(request: RequestContext, form: Form): void {
-  // Fetching a metadata document can take seconds; its artifact must be read after that.
+  // The metadata document of the client may have to be fetched, which can take seconds. The artifact must be read after
+  // that, because it may be consumed or revoked during the fetch.
   if (isClientIdUrl(formField(form, 'client_id') ?? '')) return
   const [kind, name] = redeemableArtifacts.get(formField(form, 'grant_type')) ?? []
   const id = name && formField(form, name)
   if (!kind || !id) return
-  // The caller that awaits the result handles a failure. There may be no such caller.
+  // A failure is handled where the result is awaited. If the result is never awaited, the failure is ignored.
   loadRedeemedArtifact(request, kind, id).catch(() => {})
 }
 
 /**
- * Returns the redeemed artifact from the database. It is read once per request, also for oidc-provider's own lookup.
+ * Returns the redeemed artifact from the database. All calls of a request, and oidc-provider's own lookup, share one
+ * query.
  */
 export function loadRedeemedArtifact(
   request: RequestContext,
@@ -129,14 +132,15 @@ export function loadRedeemedArtifact(
 }
 
 /**
- * Creates oidc-provider's adapter for one kind. Reads query the database immediately; writes go to the request's
- * UnitOfWork.
+ * Creates oidc-provider's adapter for one kind of artifact. Reads query the database immediately. Writes are collected
+ * in the UnitOfWork of the request.
  */
 export function createAdapter(kind: string): Adapter {
   return {
     async upsert(id, { jti: _, ...payload }, expiresIn) {
       const { context, unitOfWork } = requestContext()
-      // oidc-provider stores the session cookie's value in the interaction; it is a secret, and nothing reads it.
+      // oidc-provider puts the value of the session cookie into the interaction. The value is a secret that is not
+      // needed, so it is not stored.
       if (payload.session) delete payload.session.cookie
       unitOfWork.save(artifactKey(kind, id), {
         uid: payload.uid ?? null,
@@ -147,7 +151,8 @@ export function createAdapter(kind: string): Adapter {
     },
 
     async find(id) {
-      // oidc-provider looks for every token kind by the placeholder of a JWT; only access tokens resolve it.
+      // oidc-provider looks up the placeholder of a JWT as every kind of token. Only `AccessToken.find`, which does not
+      // use the adapter, finds it.
       if (id === JWT_PLACEHOLDER) return undefined
       const request = requestContext()
       const { unitOfWork, prefetched } = request
@@ -196,8 +201,8 @@ export function createAdapter(kind: string): Adapter {
 
     /**
      * Called when oidc-provider detects reuse of a code or refresh token, or revokes a refresh token. Ends the session
-     * immediately, and with it everything of the grant, so that a reuse counts even though the request fails.
-     * oidc-provider calls this once for each kind; one call suffices.
+     * of the grant, and with it all tokens of the grant, immediately: after a reuse, the request fails and its unit of
+     * work is discarded. oidc-provider calls this method once for each kind of token, but one call is enough.
      */
     async revokeByGrantId(grantId) {
       if (kind !== 'AccessToken') return
@@ -206,15 +211,15 @@ export function createAdapter(kind: string): Adapter {
   }
 }
 
-/** Returns the client that revokes a token with this request, if this is a revocation request. */
+/** Returns the client of a revocation request; undefined for other requests. */
 function clientRevokingToken(): OpenIdClient | undefined {
   const { route, client } = Provider.ctx?.oidc ?? {}
   return route === 'revocation' ? client : undefined
 }
 
 /**
- * Records that a client revoked a refresh token, in addition to the event of the session that ends with it
- * (docs/contract.md#event-records).
+ * Records that a client revoked a refresh token (docs/contract.md#event-records). The session of the token ends too,
+ * which is another event.
  */
 function recordRefreshTokenRevoked(
   request: RequestContext,
@@ -250,7 +255,7 @@ export async function revokeTokenFamily(
 ): Promise<void> {
   const { context, runtime } = request
   const { id: issuerId, accountId } = runtime.issuer
-  // A client that revokes its token is the actor. If reuse was detected, the actor is unknown.
+  // If a client revokes its token, the client is the actor. If reuse was detected, the actor is unknown.
   const client = clientRevokingToken()
   const actorContext = client ? withClientActor(request, context, client) : context
   await endSessions(actorContext, { accountId, issuerId }, { grantId }, { reason, endBrowserSession: false })

@@ -1,17 +1,22 @@
 import type { AdapterPayload } from 'oidc-provider'
 import type { AccountRow } from '../account/account-row.js'
 
-/** An authorization code, refresh token, grant, browser session or interaction as the database has it. */
+/** An authorization code, refresh token, grant, browser session or interaction from the database. */
 export interface ArtifactRow {
   payload: AdapterPayload
+  /** Unix milliseconds; null if the artifact was not consumed. */
   consumedAt: number | null
-  /** Grant of a code or refresh token, which oidc-provider reads next. */
+  /** Id of the grant of a code or refresh token; null or undefined for other kinds. */
   grantId?: string | null
+  /** Payload of the grant `grantId`, which oidc-provider reads next. */
   grant?: AdapterPayload | null
-  /** User of a code or refresh token, whom oidc-provider reads after the grant. */
+  /**
+   * Active user of a code or refresh token, whom oidc-provider reads after the grant; null or undefined without one.
+   */
   tokenUser?: AccountRow | null
-  /** The registered client of the artifact. */
+  /** The registered client of the artifact; null for a client with a metadata document, and without a client. */
   clientId: string | null
+  /** Version of the client `clientId` (`CheckedClient`). */
   clientVersion: string
   issuerStatus: string
 }

@@ -1,7 +1,8 @@
 /**
- * The writes of one request. oidc-provider's adapter calls are collected and committed in one statement: a code or
- * refresh token is consumed, its successor stored and its session updated, or nothing is written. A request that fails
- * halfway therefore loses no token, of concurrent redemptions exactly one succeeds, and a refresh costs one write.
+ * The writes of one request. The writes of oidc-provider's adapter are collected and committed in one statement: either
+ * a code or refresh token is consumed, its successor stored and its session updated, or nothing is written. Therefore a
+ * request that fails halfway loses no token, exactly one of several concurrent redemptions succeeds, and a refresh
+ * costs one write (docs/decisions/0006).
  */
 import type { AdapterPayload } from 'oidc-provider'
 import { limits } from '../../kernel/limits.js'
@@ -13,7 +14,7 @@ import { transaction } from '../../platform/postgres/transaction.js'
 
 export interface Artifact {
   kind: string
-  /** As stored: a hash if the id is a secret. */
+  /** The id in the database: a hash if the original id is a secret. */
   id: string
 }
 
@@ -22,7 +23,7 @@ interface ArtifactSave extends Artifact {
   grant_id: string | null
   payload: AdapterPayload
   expires_at: number | null
-  /** The row exists already; do not insert it. */
+  /** Updates the row, but does not insert it if it no longer exists. */
   update_only: boolean
 }
 
@@ -34,20 +35,23 @@ interface SessionUpdate {
   idle_expires_at: number | null
 }
 
-/** The browser session that this request would save was ended, or replaced by another response, in the meantime. */
+/** The browser session of this request was ended, or replaced by another response, before the request was committed. */
 export class SignInEndedError extends Error {}
 
-/** Another request has already consumed the same code or refresh token. */
+/** Another request has already consumed the code or refresh token of this request. */
 export class AlreadyConsumedError extends Error {
   constructor(readonly grantIds: string[]) {
-    super('already consumed')
+    super('the code or refresh token was already consumed')
   }
 }
 
 const lastTokenIds = (list: string): string =>
   `(${list})[greatest(1, cardinality(${list}) - ${limits.maxTokenIdsPerSession - 1}):]`
 
-/** Commits a batch of requests in one statement, numbered in order. Each request succeeds or fails independently. */
+/**
+ * Commits the units of work of several requests in one statement. `n` is the position of a request in the batch. The
+ * result of one request does not depend on the others.
+ */
 const commitText = `
   WITH batch AS (
     SELECT n, j, j->>'issuerId' AS issuer_id, (j->>'now')::bigint AS now
@@ -104,7 +108,10 @@ interface CommitInput {
   issuerId: string
   now: number
   consume: Artifact[]
-  /** Rows that must still exist: an ended browser session must not be stored again, and must not start new sessions. */
+  /**
+   * Rows of browser sessions that must still exist: an ended browser session must not be stored again, and must not
+   * start new sessions.
+   */
   lock: Artifact[]
   delete: Artifact[]
   save: ArtifactSave[]
@@ -112,8 +119,8 @@ interface CommitInput {
 }
 
 /**
- * Keys of the rows that a request writes. One statement can change a row only once, so requests with a common key are
- * not in the same batch.
+ * Returns keys of the rows that a request writes. One statement can change a row only once, so requests with a common
+ * key are committed in different batches.
  */
 const conflictKeysOf = ({ issuerId, consume, lock, delete: deleted, save, update }: CommitInput): string[] =>
   [...consume, ...lock, ...deleted, ...save]
@@ -123,8 +130,8 @@ const conflictKeysOf = ({ issuerId, consume, lock, delete: deleted, save, update
 const committers = new WeakMap<DatabaseHandle, (input: CommitInput) => Promise<boolean>>()
 
 /**
- * Commits the writes of a request in one statement, together with other requests.
- * @returns false if an artifact was consumed or a locked row deleted before
+ * Commits the writes of a request, in one statement with those of other requests.
+ * @returns false if an artifact was already consumed or a row to lock was deleted; then the other writes are not done
  */
 function commitInBatch(tools: DatabaseHandle, input: CommitInput): Promise<boolean> {
   let committer = committers.get(tools)
@@ -146,6 +153,7 @@ function commitInBatch(tools: DatabaseHandle, input: CommitInput): Promise<boole
   return committer(input)
 }
 
+/** Collects the writes of one request until `commit` writes them. */
 export class UnitOfWork {
   readonly #saves = new Map<string, ArtifactSave>()
   readonly #deletes = new Map<string, Artifact>()
@@ -155,23 +163,24 @@ export class UnitOfWork {
   readonly #loadedSessions = new Map<string, Artifact>()
   #changes: ((tx: Context) => Promise<void>)[] = []
 
+  /** @param idleTimeout idle timeout of sessions in seconds; undefined for none */
   constructor(
     readonly issuerId: string,
     private readonly idleTimeout: number | undefined,
   ) {}
 
-  /** Remembers what was read; later writes depend on it. */
+  /** Stores the payload of an artifact that this request has read, which later reads and writes use. */
   recordLoaded({ kind, id }: Artifact, payload: AdapterPayload): void {
     this.#loaded.set(`${kind} ${id}`, payload)
     if (kind === 'Session') this.#loadedSessions.set(id, { kind, id })
   }
 
-  /** Returns the payload that this request has read, if any. */
+  /** Returns the payload of an artifact that this request has read; undefined if it has not. */
   loadedPayload({ kind, id }: Artifact): AdapterPayload | undefined {
     return this.#loaded.get(`${kind} ${id}`)
   }
 
-  /** Returns the payload that this request will write, if any; null if it deletes the artifact. */
+  /** Returns the payload that `commit` will write; null if `commit` will delete the artifact, undefined if neither. */
   pendingPayload({ kind, id }: Artifact): AdapterPayload | null | undefined {
     const key = `${kind} ${id}`
     return this.#deletes.has(key) ? null : this.#saves.get(key)?.payload
@@ -190,13 +199,16 @@ export class UnitOfWork {
     this.#deletes.set(key, artifact)
   }
 
-  /** Consumes an artifact. The whole unit of work fails if another request has consumed it before. */
+  /** Consumes an artifact. `commit` fails if another request has consumed the artifact before. */
   consume(artifact: Artifact): void {
     const key = `${artifact.kind} ${artifact.id}`
     this.#consumes.set(key, { ...artifact, grantId: this.#loaded.get(key)?.grantId })
   }
 
-  /** Records use of a session: restarts its idle timeout and adds the ids of its new tokens. */
+  /**
+   * Records the use of a session: restarts its idle timeout and adds the ids of its new tokens.
+   * @param jtis ids of the new access and refresh token, and of the refresh token that was replaced
+   */
   updateSession(
     context: Context,
     sid: string,
@@ -212,7 +224,7 @@ export class UnitOfWork {
     })
   }
 
-  /** Adds other writes to the commit, such as events. */
+  /** Adds other writes, such as events, to the transaction of `commit`. */
   addChange(work: (tx: Context) => Promise<void>): void {
     this.#changes.push(work)
   }
@@ -223,7 +235,7 @@ export class UnitOfWork {
     this.#changes = []
   }
 
-  /** The browser session that was read, if this request writes one under the same or another id. */
+  /** Returns the browser sessions that this request has read, if it saves a browser session, possibly with a new id. */
   #sessionsToLock(): Artifact[] {
     if (![...this.#saves.values()].some(({ kind }) => kind === 'Session')) return []
     return [...this.#loadedSessions.values()]
@@ -231,8 +243,8 @@ export class UnitOfWork {
 
   /**
    * Commits all writes.
-   * @throws AlreadyConsumedError or SignInEndedError if another request consumed an artifact or ended the browser
-   *   session first; then nothing is written
+   * @throws AlreadyConsumedError if another request consumed an artifact first; SignInEndedError if another request
+   *   ended or replaced the browser session first. In both cases nothing is written.
    */
   async commit(context: Context): Promise<void> {
     const consume = [...this.#consumes.values()]

@@ -8,13 +8,14 @@ import type { Membership } from '../../resources/organizations/membership.js'
 export type MembershipClaims = { organizations?: Membership[]; org_id?: string }
 
 /**
- * Returns the claims for the memberships that a client may see: all of them, or only the selected organization. Claims
- * without a value are omitted.
- * @param memberships active memberships, read again for every token
- * @param selectedOrgId the organization selected at sign-in, if any
+ * Returns the membership claims that a client may see: all memberships, or only that in the selected organization.
+ * Empty claims are omitted.
+ * @param memberships active memberships, which must be read for every token
+ * @param restriction the restriction of the client
+ * @param selectedOrgId the organization that was selected at sign-in; null for none
  * @returns null if the user is not an active member of the selected organization
- * (docs/contract.md#grant-and-client-rules rule 6), or if the client's restriction hides it
- * (docs/contract.md#organization-restrictions-of-clients)
+ *   (docs/contract.md#grant-and-client-rules rule 6), or if the restriction hides that organization
+ *   (docs/contract.md#organization-restrictions-of-clients)
  */
 export function membershipClaims(
   memberships: Membership[],

@@ -18,25 +18,30 @@ import { type RequestContext, withRequest } from '../request-context.js'
 export const openidScopes = ['openid', ...Object.keys(claimsByScope)]
 
 /**
- * oidc-provider requires an absolute URI as the resource of a token. An audience that is not one, such as a client id,
- * is passed to it in this URN.
+ * Prefix of a URN that contains an audience. oidc-provider requires the resource of a token to be an absolute URI,
+ * which an audience such as a client id is not.
  */
 const AUDIENCE_URN_PREFIX = 'urn:gatehouse:audience:'
 
-/** Returns the default resource of a request: the requested audience, otherwise the client id. */
+/**
+ * oidc-provider's `defaultResource`: selects the resource of the access token.
+ * @param granted several requested or granted resources at the token endpoint, of which the first is selected
+ * @returns without `granted`, a URN with the requested audience or the client id
+ */
 export function defaultResource(
   ctx: OpenIdContext,
   client: OpenIdClient,
   granted: readonly string[] | undefined,
 ): string {
-  // At the token endpoint: the first granted resource.
   const [first] = granted ?? []
   if (first !== undefined) return first
   return AUDIENCE_URN_PREFIX + encodeURIComponent(textParameter(ctx, 'audience') ?? client.clientId)
 }
 
 /**
- * Checks that every requested resource was granted. The token is issued for the first one only.
+ * Checks that every resource of a token request was granted. oidc-provider checks only the first resource, for which it
+ * issues the access token.
+ * @param source the redeemed code or refresh token
  * @throws InvalidTarget (RFC 8707 section 2.2)
  */
 export function requireGrantedResources(
@@ -49,9 +54,10 @@ export function requireGrantedResources(
 }
 
 /**
- * Returns the token settings for a resource or audience.
- * @throws InvalidTarget if the client may not request it (docs/contract.md#grant-and-client-rules rule 5, RFC 8707
- * section 2)
+ * Returns the settings of access tokens for a resource or audience.
+ * @param indicator a resource URI, or a URN with an audience
+ * @throws InvalidTarget if the client may not request the resource or audience
+ *   (docs/contract.md#grant-and-client-rules rule 5, RFC 8707 section 2)
  */
 export function resourceServerFor(
   { runtime }: RequestContext,
@@ -60,22 +66,26 @@ export function resourceServerFor(
 ): ResourceServer {
   const { kind, settings, document } = clientRowOf(client)
   const { allowed_audiences = [], allowed_resources = [] } = settings.openid ?? {}
-  // A client with a metadata document has no settings of its own: the issuer's settings define its resources and
-  // scopes.
+  // For clients with a metadata document, the settings of the issuer define the allowed resources and scopes.
   const { resources, scopes } = document
     ? metadataDocumentAllowances(runtime.issuer.settings)
     : { resources: allowed_resources, scopes: settings.scopes ?? [] }
   const audience = indicator.startsWith(AUDIENCE_URN_PREFIX)
     ? decodeAudience(indicator.slice(AUDIENCE_URN_PREFIX.length))
     : undefined
-  // An agent has no list of resources (docs/contract.md#agents); its scopes limit its tokens.
+  // An agent has no list of allowed resources (docs/contract.md#agents), so it can request any resource URI. Only the
+  // scopes of the agent limit its tokens.
   const allowed =
     audience === undefined
       ? kind === 'agent'
         ? isResourceUri(indicator)
         : resources.includes(indicator)
       : audience === client.clientId || allowed_audiences.includes(audience)
-  if (!allowed) throw new errors.InvalidTarget('the client is not allowed to request this audience or resource')
+  if (!allowed) {
+    throw new errors.InvalidTarget(
+      'audience or resource is not allowed for this client; add it to allowed_audiences or allowed_resources',
+    )
+  }
   return jwtResourceServer(client, {
     audience: audience ?? indicator,
     scope: [...openidScopes, ...scopes].join(' '),
@@ -84,7 +94,7 @@ export function resourceServerFor(
 }
 
 /**
- * Settings of a JWT access token with the client's signature algorithm.
+ * Returns the settings of a JWT access token, which is signed with the client's signature algorithm.
  * @param lifetime in seconds
  */
 export function jwtResourceServer(
@@ -102,8 +112,8 @@ export function jwtResourceServer(
 }
 
 /**
- * Returns '' for text that cannot be decoded, which is never an allowed audience: the caller can send the URN as a
- * resource.
+ * Decodes the audience of a URN. Returns '', which is never an allowed audience, for invalid encodings: a caller can
+ * send any such URN as `resource`.
  */
 function decodeAudience(text: string): string {
   try {
@@ -113,11 +123,12 @@ function decodeAudience(text: string): string {
   }
 }
 
-/** Limits a lifetime to 1 second to 21 days (docs/contract.md#limits), whatever a stored setting says. */
+/** Returns a lifetime in seconds, at least 1 second and at most 21 days (docs/contract.md#limits). */
 const clampLifetime = (age: number): number => Math.max(1, Math.min(age, limits.maxTokenLifetimeSeconds))
 
 /**
- * Limits a lifetime to the rest of the session, in seconds. At least 1, because oidc-provider needs a positive number.
+ * Limits a lifetime in seconds to the remaining time of the session. Returns at least 1, because oidc-provider requires
+ * a positive number.
  */
 function clampToSession({ context }: RequestContext, ctx: OpenIdContext, lifetime: number): number {
   const account = ctx.oidc.account as UserAccount | undefined
@@ -129,7 +140,7 @@ function clampToSession({ context }: RequestContext, ctx: OpenIdContext, lifetim
 export const sessionLifetime = ({ runtime }: RequestContext): number =>
   runtime.issuer.settings.sessions?.absolute_lifetime ?? limits.defaultSessionLifetimeSeconds
 
-/** Lifetimes by artifact kind, in seconds. */
+/** Lifetimes of tokens and artifacts in seconds. */
 export const tokenLifetimes: NonNullable<Configuration['ttl']> = {
   AccessToken: withRequest((request, ctx, token) =>
     clampToSession(request, ctx, token.resourceServer?.accessTokenTTL ?? limits.defaultAccessTokenLifetimeSeconds),
@@ -151,13 +162,13 @@ export const tokenLifetimes: NonNullable<Configuration['ttl']> = {
 
 const extraClaims = new WeakMap<object, Record<string, unknown>>()
 
-/** Adds claims to a token beyond the standard ones. Must be called before the token is saved. */
+/** Adds claims to an access token, in addition to those of every token. Must be called before the token is saved. */
 export const addExtraClaims = (token: object, claims: Record<string, unknown>): void =>
   void extraClaims.set(token, claims)
 
 /**
- * Sets the claims of an access token (docs/contract.md#tokens-and-claims), and records its `jti` on the session in the
- * same commit.
+ * Sets the claims of an access token (docs/contract.md#tokens-and-claims). If a code or refresh token is redeemed, also
+ * saves the `jti` of the access token in the session.
  */
 export function setAccessTokenClaims(
   { context, unitOfWork }: RequestContext,
@@ -166,7 +177,8 @@ export function setAccessTokenClaims(
   jwt: { payload: Record<string, unknown> },
 ): void {
   const { iss, sub, aud, jti, client_id, scope: scopes } = jwt.payload
-  // Only a code or refresh token of the session's own client counts as session activity; a token exchange does not.
+  // Undefined for the client credentials grant and for a token exchange, which does not count as activity of the
+  // session.
   const source = ctx.oidc.entities.AuthorizationCode ?? ctx.oidc.entities.RefreshToken
   const iat = toUnixSeconds(context.now())
   jwt.payload = {

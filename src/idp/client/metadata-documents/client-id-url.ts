@@ -1,11 +1,11 @@
 /**
- * Which client ids are URLs of metadata documents (docs/contract.md#client-id-metadata-documents). Checked on the raw
- * text.
+ * Checks of client ids that are URLs of metadata documents (docs/contract.md#client-id-metadata-documents). They check
+ * the raw text, before a parser normalizes it.
  */
 import { limits } from '../../../kernel/limits.js'
 import { isLoopback } from '../../../kernel/uri.js'
 
-/** Checks whether a client id looks like a URL. Ids of registered clients never do. */
+/** Checks whether a client id begins like a URL, which ids of registered clients never do. */
 export const isClientIdUrl = (clientId: string): boolean => /^https?:\/\//i.test(clientId)
 
 /**
@@ -21,8 +21,7 @@ export function isFetchableClientIdUrl(text: string, allowHttpLoopback: boolean)
   )
     return false
   const url = URL.canParse(text) ? new URL(text) : undefined
-  // A URL that the parser changes can be read differently by other software. This also rejects dot segments in any
-  // spelling.
+  // Other software may read a URL differently if the parser has to normalize the URL, for example its dot segments.
   if (!url || url.href !== text || url.pathname === '/') return false
   if (/\/(\.|%2e){1,2}(\/|\?|$)/i.test(text)) return false
   return url.protocol === 'https:' || (allowHttpLoopback && isLoopback(url.hostname))

@@ -1,6 +1,6 @@
 /**
- * Client ID metadata documents (docs/contract.md#client-id-metadata-documents): fetched through the outbound client,
- * cached in memory, never stored. A failure is not cached.
+ * Client ID metadata documents (docs/contract.md#client-id-metadata-documents). They are fetched through the outbound
+ * client and cached in memory, but not stored in the database. A failure is not cached.
  */
 
 import { LRUCache } from 'lru-cache'
@@ -31,13 +31,13 @@ function documentCacheOf({ outbound }: Context): DocumentCache {
   return cache
 }
 
-/** Checks whether the issuer accepts metadata documents; off by default (docs/contract.md#issuers). */
+/** Checks whether the issuer accepts metadata documents, which it does not by default (docs/contract.md#issuers). */
 export const areMetadataDocumentsEnabled = (settings: IssuerSettings): boolean =>
   metadataDocumentPolicyOf(settings)?.enabled === true
 
 /**
- * Returns the resources and scopes that the issuer allows such clients, besides their own client id and the OpenID
- * scopes.
+ * Returns the resources and scopes that clients with a metadata document may request from an issuer, in addition to
+ * their client id as the audience and the scopes of OpenID Connect.
  */
 export function metadataDocumentAllowances(settings: IssuerSettings): {
   resources: readonly string[]
@@ -48,9 +48,9 @@ export function metadataDocumentAllowances(settings: IssuerSettings): {
 }
 
 /**
- * Loads the client of a metadata document.
+ * Loads a metadata document from the cache or its URL.
  * @returns undefined if the client id is not a URL that may be fetched
- * @throws InvalidClient if there is no usable document, ApiError too_many_requests
+ * @throws InvalidClient if the document cannot be fetched or is invalid; ApiError too_many_requests
  */
 export async function loadMetadataDocument(
   context: Context,
@@ -73,7 +73,7 @@ export async function loadMetadataDocument(
 }
 
 /**
- * Any caller can cause requests to any host, so their rate and concurrency are limited.
+ * Limits the rate and the number of concurrent fetches, because any caller can cause requests to any host.
  * @throws ApiError too_many_requests
  */
 async function requireFetchAllowed(context: Context, pendingCount: number): Promise<void> {

@@ -7,7 +7,7 @@ import { limits } from '../../../kernel/limits.js'
 import { unsafeInputError } from '../../../kernel/safe-json.js'
 import { redirectUriError } from '../../../resources/clients/redirect-uris.js'
 
-/** The members of a document that are used. */
+/** The members of a metadata document that Gatehouse uses. */
 export interface MetadataDocument {
   /** `client_name` of the document, which is not verified. */
   name: string | null
@@ -27,14 +27,14 @@ const documentSchema = z.looseObject({
   grant_types: z.array(z.string()).optional(),
   response_types: z.array(z.string()).optional(),
   token_endpoint_auth_method: z.literal('none').optional(),
-  // A secret in a public document is not secret.
+  // A document with a secret is rejected, because anyone can read the document.
   client_secret: z.undefined().optional(),
   client_secret_expires_at: z.undefined().optional(),
 })
 
 /**
- * Parses and validates a document.
- * @returns the client, or the error, which never quotes the document
+ * Parses and validates a metadata document.
+ * @returns the used members, or an error message, which never quotes the document
  */
 export function readMetadataDocument(clientIdUrl: string, text: string): MetadataDocument | { error: string } {
   let value: unknown
@@ -66,7 +66,7 @@ export function readMetadataDocument(clientIdUrl: string, text: string): Metadat
   if (!grantTypes.includes('authorization_code') || !(response_types ?? ['code']).includes('code')) {
     return { error: 'grant_types or response_types do not allow the authorization code grant' }
   }
-  // Removes invisible characters and those that change the writing direction.
+  // Removes control characters and invisible characters, some of which change the writing direction.
   const name = client_name?.replace(/\p{C}/gu, '').trim() || null
   return { name, redirectUris: redirect_uris, postLogoutRedirectUris: post_logout_redirect_uris, grantTypes }
 }

@@ -1,4 +1,4 @@
-/** First factors by email: a code to enter, or a link to open in the same browser. */
+/** First factors by email: a code that the user enters, or a link that the user opens in the browser of the sign-in. */
 import { findUserWithEmail } from '../../../resources/credentials/mailbox.js'
 import { usernameKeyOf } from '../../../resources/users/usernames.js'
 import { sendEmailChallenge } from '../email-challenge.js'
@@ -6,8 +6,8 @@ import { emailSignUpDetails } from '../sign-up.js'
 import type { FirstFactor } from './method.js'
 
 /**
- * Sends a code or link to the address of the username. The page does not reveal whether the user exists. If the method
- * allows sign-up, an unknown address starts a new account.
+ * Creates a first factor that sends a code or link to the email address of the user. The page does not reveal whether
+ * the user exists. If the method allows sign-up, an unknown address starts a sign-up.
  */
 const createEmailMethod =
   (step: 'email_code' | 'email_link'): FirstFactor =>

@@ -30,7 +30,10 @@ export const offeredMethods = ({ runtime }: RequestContext): AuthMethodSnapshot[
 export const signInMethodsOf = ({ runtime }: RequestContext, kind: AuthMethodKind): AuthMethodSnapshot[] =>
   runtime.issuer.methods.filter((method) => method.kind === kind && method.login)
 
-/** Returns the method of a submitted form, by kind or id; without a name, the first one of the username form. */
+/**
+ * Returns the authentication method of a submitted sign-in form; undefined if the issuer does not offer it.
+ * @param name the kind or id of the method; undefined or empty for the main method of the form
+ */
 export function selectMethod(request: RequestContext, name: string | undefined): AuthMethodSnapshot | undefined {
   const methods = offeredMethods(request)
   if (name !== undefined && name !== '') return methods.find(({ id, kind }) => id === name || kind === name)
@@ -39,5 +42,5 @@ export function selectMethod(request: RequestContext, name: string | undefined):
     .find((method) => method !== undefined)
 }
 
-/** Methods of the form with a username, the one of its main button first. */
+/** Kinds of methods that need a username. The first of them that is offered is the main method of the sign-in form. */
 const usernameFormKinds: readonly AuthMethodKind[] = ['password', 'email_otp', 'email_link']

@@ -5,8 +5,8 @@ import type { Form } from '../../request-input.js'
 import type { StepContext, Transition } from '../steps/step.js'
 
 /**
- * A first factor handles the submitted sign-in page. It either identifies the user (`done`, with `user`), or leads to a
- * step of its own that does.
+ * Handles the submitted sign-in form for one kind of authentication method. The transition either is `done` and has the
+ * authenticated user, or leads to a step or provider that authenticates the user.
  */
 export type FirstFactor = (
   request: RequestContext,

@@ -1,6 +1,6 @@
 /**
- * First factor with an upstream provider (oidc, oauth2, apple, github; docs/contract.md#authentication-methods): sends
- * the browser there, and handles its return.
+ * First factor with an upstream provider (oidc, oauth2, apple, github; docs/contract.md#authentication-methods):
+ * redirects the browser to the provider, and continues the sign-in when the browser returns.
  */
 import {
   AuthorizationResponseError,
@@ -100,7 +100,7 @@ async function startUpstreamSignIn(
 
 /**
  * Continues the sign-in of a browser that returned from the provider.
- * @returns undefined if the handle has no unused response
+ * @returns undefined if no unused response is saved for the handle
  */
 export async function resumeUpstreamSignIn(
   request: RequestContext,
@@ -126,7 +126,7 @@ export async function resumeUpstreamSignIn(
   }
 }
 
-/** The attempt without its response, for a browser that returns twice. */
+/** Returns the attempt without its response. The attempt stays saved, so that repeated responses are recognized. */
 const withoutResponse = ({ state: { upstream: attempt } }: StepContext) => {
   if (!attempt) return {}
   const { encryptedResponse: _, ...rest } = attempt
@@ -158,7 +158,9 @@ async function fetchUpstreamUser(
   return provider.fetchUser(config, tokens, method, response)
 }
 
-/** Returns to the sign-in page with a message. The log has the provider's error as a code only. */
+/**
+ * Returns a transition to the sign-in page with a message. Logs the failure as a code, without text of the provider.
+ */
 function upstreamFailureTransition(
   { context, runtime }: RequestContext,
   { state, loginTransaction }: StepContext,
@@ -177,7 +179,7 @@ function upstreamFailureTransition(
 }
 
 /**
- * Returns the kind of failure as a code, for the log.
+ * Returns the code of a failure for the log.
  * @throws ApiError for a database failure
  */
 function failureCodeOf(error: unknown): string {

@@ -3,7 +3,7 @@ import { csrfField } from './components.js'
 import { layout, problemBox, type View } from './layout.js'
 import { formatMessage, type PageMessage, type TextKey } from './texts.js'
 
-/** Descriptions of the OpenID Connect scopes. */
+/** Texts that describe the scopes of OpenID Connect. */
 const scopeTextKeys: Readonly<Record<string, TextKey>> = {
   openid: 'consent_openid',
   profile: 'consent_profile',
@@ -13,9 +13,9 @@ const scopeTextKeys: Readonly<Record<string, TextKey>> = {
 }
 
 export interface RequestedAccess {
-  /** All requested scopes; those of OpenID Connect are shown with a description. */
+  /** All requested scopes, of which the page describes those of OpenID Connect. */
   claims: readonly string[]
-  /** Scopes of the issuer, shown by name. */
+  /** Requested scopes that the issuer allows, which are shown by name. */
   scopes: readonly string[]
   /** Resources that the tokens are for. */
   resources: readonly string[]
@@ -24,8 +24,8 @@ export interface RequestedAccess {
 }
 
 /**
- * The consent page. It shows the verified host of the metadata document first; the client's name is not verified. The
- * host of the redirect URI is shown if it differs.
+ * Asks for consent. The page shows the host of the metadata document first, because the client's name is not verified.
+ * The host of the redirect URI is shown if it differs from that host.
  */
 export function consentPage(
   view: View,

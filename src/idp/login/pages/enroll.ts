@@ -7,8 +7,8 @@ import { layout, problemBox, type View } from './layout.js'
 import { passkeyButton } from './passkey.js'
 import { formatMessage, type PageMessage } from './texts.js'
 
-/** Other kinds of factors that the user can enroll instead. */
 interface EnrollmentAlternatives {
+  /** Steps for other kinds of factors that the user can set up instead. */
   others: readonly ('enroll_totp' | 'enroll_passkey')[]
 }
 
@@ -16,7 +16,10 @@ const alternativeButtons = (view: View, { others }: EnrollmentAlternatives): Htm
   html`${others.map((name) => alternativeButton(view, name, `instead_${name}`, 'quiet'))}
 ${alternativeButton(view, 'back', 'back', 'link')}`
 
-/** Shows the secret for an authenticator app as a QR code and as text, and asks for a code. */
+/**
+ * Shows the secret for an authenticator app as a QR code and as text, and asks for a code.
+ * @param uri the `otpauth:` URI
+ */
 export function enrollTotpPage(
   view: View,
   uri: string,
@@ -47,6 +50,10 @@ ${alternativeButtons(view, alternatives)}
   )
 }
 
+/**
+ * Asks the user to create a passkey.
+ * @param options WebAuthn options
+ */
 export function enrollPasskeyPage(
   view: View,
   options: object,
@@ -69,7 +76,7 @@ ${alternativeButtons(view, alternatives)}
   )
 }
 
-/** Shows backup codes. They are not shown again. */
+/** Shows backup codes until the user confirms that they are saved. */
 export function backupCodesPage(view: View, codes: readonly string[]): string {
   const { texts } = view
   return layout(

@@ -6,8 +6,10 @@ import { createView, layout, sendPage } from './layout.js'
 import type { TextKey } from './texts.js'
 
 /**
- * The error page: a sentence for the user, and below it the OAuth error for the developer. It has no link and no
- * redirect, because the redirect URI may be what is wrong.
+ * Sends the error page: a sentence for the user, and below it the OAuth error for the developer. The page has no link
+ * and no redirect to the application, because the redirect URI may be invalid.
+ * @param out the OAuth error
+ * @param key the text for the user
  */
 export function errorPage(
   ctx: KoaContext | OpenIdContext,

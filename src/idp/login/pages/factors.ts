@@ -7,7 +7,7 @@ import { layout, problemBox, type View } from './layout.js'
 import { passkeyButton } from './passkey.js'
 import { formatMessage, type PageMessage } from './texts.js'
 
-/** The layout of these pages, with buttons for the other factors. */
+/** Renders the page of a second factor, with buttons for the other factors of the user. */
 function factorPage(
   view: View,
   { username, factors = [] }: LoginState,
@@ -57,6 +57,10 @@ ${button}`,
   )
 }
 
+/**
+ * Asks for a passkey.
+ * @param options WebAuthn options
+ */
 export const factorPasskeyPage = (
   view: View,
   state: LoginState,
@@ -71,7 +75,7 @@ export const factorPasskeyPage = (
     problems,
   )
 
-/** A second factor is required, but the user has none that can be used here. */
+/** Says that the second factors of the user cannot be used on this host. */
 export const noFactorPage = (view: View): string =>
   layout(
     view,

@@ -8,7 +8,7 @@ export type FieldName = 'username' | 'password' | 'new_password' | 'code'
 
 /** Errors by form field. `missing` applies to every empty field. */
 const problemKeysOfField: Readonly<Record<FieldName, readonly TextKey[]>> = {
-  // The page does not reveal which of the two is wrong, so both are marked.
+  // `refused` belongs to the username and to the password, because the page must not reveal which of them is wrong.
   username: ['refused', 'username_missing', 'taken', 'not_an_email', 'other_address', 'domain_refused'],
   password: ['refused'],
   new_password: [
@@ -29,8 +29,7 @@ const problemKeysOfField: Readonly<Record<FieldName, readonly TextKey[]>> = {
 
 /**
  * Checks whether a field has an error.
- * @param value the displayed value; always empty for passwords and codes. The problem `missing` applies only to an
- *   empty field.
+ * @param value the displayed value, which is always empty for passwords and codes
  */
 export const hasProblem = (problems: readonly PageMessage[], name: FieldName, value = ''): boolean =>
   problems.some(({ key }) => (key === 'missing' ? value === '' : problemKeysOfField[name].includes(key)))
@@ -43,7 +42,7 @@ export interface FieldOptions {
   hint?: string
 }
 
-/** Returns the attributes of a field. The focused field also refers to errors that belong to no field. */
+/** Returns the attributes of a field. The focused field also refers to errors of the whole form. */
 export function fieldAttributes(problems: readonly PageMessage[], name: FieldName, options: FieldOptions = {}): Html {
   const { value, focused = false, hint } = options
   const isInvalid = hasProblem(problems, name, value)

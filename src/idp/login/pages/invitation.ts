@@ -28,6 +28,7 @@ ${maySignUp && alternativeButton(view, 'sign_up', 'sign_up', 'quiet')}
   )
 }
 
+/** Says that the user is now a member of the organization. */
 export const invitationAcceptedPage = (view: View): string =>
   layout(
     view,
@@ -36,8 +37,8 @@ export const invitationAcceptedPage = (view: View): string =>
   )
 
 /**
- * `over`: used, withdrawn or expired; `full`: the organization has its maximum number of members; `member`: the user is
- * a member already.
+ * Why an invitation cannot be accepted. `over`: it was used or withdrawn, or has expired; `full`: the organization has
+ * its maximum number of members; `member`: the user is already a member.
  */
 export type InvitationFailure = 'over' | 'full' | 'member'
 

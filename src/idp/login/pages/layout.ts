@@ -17,13 +17,15 @@ export interface View {
   readonly name: string
   readonly language: Language
   readonly texts: Texts
+  /** Name of the application or organization that the user continues to; undefined if there is none. */
   readonly clientName: string | undefined
-  /** URL and hidden token of the form. */
+  /** URL to which the form is submitted. */
   readonly action: string
+  /** Value of the hidden field of the form (`formToken`). */
   readonly token: string
 }
 
-/** Creates a view in the language of the browser, with the issuer's branding. */
+/** Creates a view with the issuer's branding, in the language of `ui_locales`, of the browser, or of the issuer. */
 export function createView(
   ctx: KoaContext | OpenIdContext,
   issuer: IssuerSnapshot,
@@ -34,7 +36,7 @@ export function createView(
   return { issuer, name, language, texts: textsOf[language], clientName: undefined, action: '', token: '', ...options }
 }
 
-/** Error messages as an ARIA alert; fields refer to its id. */
+/** Error messages as an ARIA alert. Form fields refer to its id in `aria-describedby`. */
 export const problemBox = (view: View, problems: readonly PageMessage[]): Html | false =>
   problems.length > 0 &&
   html`<div class="problem" id="problem" role="alert" aria-live="assertive">${problems.map((one) => html`<p>${formatMessage(view.texts, one)}</p>`)}</div>`
@@ -57,7 +59,7 @@ ${content}
   })
 }
 
-/** Returns the logo URL if it is an HTTP URL. */
+/** Returns the URL of the logo; undefined unless it is a valid HTTP or HTTPS URL. */
 function logoOf({ settings }: IssuerSnapshot): string | undefined {
   const url = settings.branding?.logo_url
   return url && /^https?:\/\//.test(url) && URL.canParse(url) ? new URL(url).href : undefined
@@ -67,8 +69,9 @@ function logoOf({ settings }: IssuerSnapshot): string | undefined {
 export const scriptTag = new Html(`<script>${passkeyScript}</script>`)
 
 /**
- * Sends a page with a Content-Security-Policy that allows only our script and style, and images of the logo's origin
- * (docs/contract.md#output-escaping-and-page-headers). Without `connect-src`, the script cannot send requests.
+ * Sends a page with a Content-Security-Policy that allows only the style and the script of the page, and images of the
+ * logo's origin (docs/contract.md#output-escaping-and-page-headers). The policy has no `connect-src`, so that the
+ * script cannot send requests.
  */
 export function sendPage(ctx: KoaContext | OpenIdContext, view: View, page: string, status = 200): void {
   const css = /<style>([\s\S]*?)<\/style>/.exec(page)?.[1] ?? ''

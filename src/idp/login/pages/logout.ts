@@ -3,7 +3,10 @@ import { csrfField } from './components.js'
 import { layout, type View } from './layout.js'
 import { formatMessage } from './texts.js'
 
-/** Asks for confirmation before signing out, because another site may have sent the request. */
+/**
+ * Asks for confirmation of a sign-out, because another site may have sent the request.
+ * @param fields hidden fields of the form
+ */
 export function confirmLogoutPage(view: View, fields: Record<string, string | undefined>): string {
   const { texts, name } = view
   const hiddenFields = Object.entries(fields).filter((entry): entry is [string, string] => entry[1] !== undefined)
@@ -21,6 +24,7 @@ ${hiddenFields.map(([key, value]) => html`<input type="hidden" name="${key}" val
   )
 }
 
+/** Says that the user is signed out. */
 export const loggedOutPage = (view: View): string =>
   layout(
     view,
@@ -28,6 +32,7 @@ export const loggedOutPage = (view: View): string =>
     html`<h1>${view.texts.signed_out}</h1><p class="lead">${view.texts.signed_out_lead}</p>`,
   )
 
+/** Says that the user is still signed in. */
 export const stillSignedInPage = (view: View): string =>
   layout(
     view,

@@ -44,7 +44,11 @@ ${alternativeButton(view, 'back', 'back', 'link')}
   )
 }
 
-/** Says that a link was sent. After it was opened, asks for confirmation, because mail scanners open links too. */
+/**
+ * Says that a link was sent. After the link was opened, the page asks for confirmation, because mail scanners open
+ * links too.
+ * @param link the secret of the opened link; undefined if it was not opened
+ */
 export function linkPage(
   view: View,
   address: string,

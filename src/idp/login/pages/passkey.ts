@@ -3,7 +3,7 @@ import { scriptTag, type View } from './layout.js'
 import type { TextKey } from './texts.js'
 
 export interface PasskeyButtonOptions {
-  /** WebAuthn Level 3 options as JSON. */
+  /** WebAuthn Level 3 options. */
   options: object
   /** `get` uses a passkey, `create` creates one. */
   operation: 'get' | 'create'
@@ -14,7 +14,7 @@ export interface PasskeyButtonOptions {
   autofill?: boolean
 }
 
-/** The passkey button of a form with its hidden field and script. It stays hidden until the script runs. */
+/** The passkey button of a form, with its hidden field and the script. The button is hidden until the script runs. */
 export const passkeyButton = (
   { texts }: View,
   { options, operation, text, isPrimary, autofill }: PasskeyButtonOptions,

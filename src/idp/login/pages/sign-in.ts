@@ -32,7 +32,7 @@ export function signInPage(
         : undefined
   const otherMethods = methods.filter(({ kind }) => kind !== usernameFormKind && kind !== 'passkey')
   const withPasskey = hasMethod('passkey')
-  // Passkeys need the script, so their elements are hidden until it runs.
+  // Without other methods, the passkey is the only alternative, so `texts.or` is hidden too until the script runs.
   const dependsOnScript = otherMethods.length === 0
   return layout(
     view,
@@ -65,7 +65,7 @@ ${maySignUp && html`<p class="aside">${texts.no_account} ${alternativeButton(vie
 const primaryButtonText = ({ texts }: View, kind: 'password' | 'email_otp' | 'email_link'): string =>
   kind === 'password' ? texts.sign_in : texts[`use_${kind}`]
 
-/** The button of a method. Its value is the kind, or the id if there can be several methods of the kind. */
+/** The button of a method. The value is the kind, or the id if an issuer can have several methods of the kind. */
 function methodButton(view: View, { kind, id, name }: AuthMethodSnapshot): Html {
   if (kind === 'password' || kind === 'email_otp' || kind === 'email_link')
     return alternativeButton(view, kind, `use_${kind}`, 'quiet')
@@ -77,7 +77,7 @@ function methodButton(view: View, { kind, id, name }: AuthMethodSnapshot): Html 
   )
 }
 
-/** Asks for a new password, because the old one is not accepted any more. */
+/** Asks for a new password, which replaces the old password. */
 export function newPasswordPage(view: View, username: string, problems: readonly PageMessage[]): string {
   const { texts } = view
   return layout(
@@ -106,6 +106,6 @@ export const newPasswordField = (
 <input id="new_password" name="new_password" type="password" autocomplete="new-password" required${fieldAttributes(problems, 'new_password', { focused, hint: 'hint' })}>
 <p class="hint" id="hint">${texts.password_hint}</p></div>`
 
-/** The issuer has no usable sign-in method. */
+/** Says that the issuer has no sign-in method that works. */
 export const noMethodPage = (view: View): string =>
   layout(view, view.texts.sign_in, html`<h1>${view.texts.sign_in}</h1>${problemBox(view, [{ key: 'no_method' }])}`)

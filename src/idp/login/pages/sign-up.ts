@@ -8,9 +8,11 @@ import { newPasswordField } from './sign-in.js'
 import { formatMessage, type PageMessage } from './texts.js'
 
 export interface SignUpPageOptions {
+  /** The entered or invited email address; empty at first. */
   email: string
-  /** As entered before. */
+  /** The entered name; empty at first. */
   name: string
+  /** The entered reason; empty at first. */
   reason: string
   /** The first method gets the primary button. */
   methods: readonly SignUpMethod[]
@@ -20,7 +22,7 @@ export interface SignUpPageOptions {
   isInvited: boolean
 }
 
-/** The sign-up page. */
+/** Asks for the data of a new account. */
 export function signUpPage(
   view: View,
   { email, name, reason, methods, asksReason, isInvited }: SignUpPageOptions,
@@ -28,7 +30,7 @@ export function signUpPage(
 ): string {
   const { texts } = view
   const [primaryMethod, ...otherMethods] = methods
-  // Focus the first field with an error. An invited address is read-only.
+  // The first field with an error has the focus. An invited address is read-only and never has the focus.
   const focusesPassword = hasProblem(problems, 'new_password') && !hasProblem(problems, 'username', email)
   return layout(
     view,
@@ -55,12 +57,15 @@ ${alternativeButton(view, 'back', 'back', 'link')}
   )
 }
 
-/** The button needs the script, so it is hidden until it runs. */
+/** The button needs the script, so it stays hidden until the script runs. */
 const passkeySignUpButton = ({ texts }: View): Html =>
   html`<button type="submit" name="method" value="passkey" class="quiet" formnovalidate data-with-script hidden>${texts.sign_up_passkey}</button>
 ${scriptTag}`
 
-/** Creates the passkey of a new account. */
+/**
+ * Asks the user to create the passkey of a new account.
+ * @param options WebAuthn options
+ */
 export const signUpPasskeyPage = (
   view: View,
   username: string,
@@ -80,7 +85,7 @@ ${alternativeButton(view, 'back', 'back', 'link')}
 </form>`,
   )
 
-/** The account was created and must be approved. */
+/** Says that an administrator must approve the new account. */
 export const awaitingApprovalPage = (view: View): string =>
   layout(
     view,

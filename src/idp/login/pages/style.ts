@@ -1,4 +1,4 @@
-/** The style sheet of the hosted pages. Colors come from the theme; it loads no other resources. */
+/** The style sheet of the hosted pages. Colors are variables of the theme. The style sheet loads no other resources. */
 export const style = `
 *,*::before,*::after{box-sizing:border-box}
 html{height:100%;-webkit-text-size-adjust:100%}

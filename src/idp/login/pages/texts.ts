@@ -1,4 +1,7 @@
-/** All texts of the hosted pages, by language. To add a language, add a table in texts/. */
+/**
+ * All texts of the hosted pages, by language. To add a language, begin with `languages` in src/kernel/language.ts. The
+ * compiler then requires a table of the language in texts/.
+ */
 import type { Language } from '../../../kernel/language.js'
 import { de } from './texts/de.js'
 import { en, type TextKey, type Texts } from './texts/en.js'
@@ -13,6 +16,7 @@ export interface PageMessage {
   params?: Readonly<Record<string, string>>
 }
 
+/** Checks whether a text with this key exists. */
 export const isTextKey = (key: string): key is TextKey => key in en
 
 /** Returns a text in a language, with its placeholders filled in. */

@@ -1,4 +1,4 @@
-/** Theme of the hosted pages: accepts only hexadecimal colors, and ensures readable text on them. */
+/** Theme of the hosted pages. Only hexadecimal colors are accepted, and the contrast of all texts is ensured. */
 import type { IssuerSettings } from '../../../resources/issuers/settings.js'
 
 type Rgb = readonly [red: number, green: number, blue: number]
@@ -69,7 +69,7 @@ function cssVariables(primary: Rgb, background: Rgb, card: Rgb, requestedTextCol
     requestedTextColor && contrast(requestedTextColor, card) >= 4.5 ? requestedTextColor : contrastingColor(card)
   const isDark = relativeLuminance(card) < 0.18
   const alarm = ensureContrast(isDark ? [255, 138, 138] : [176, 24, 24], card)
-  // A dark brand color on a dark card is lightened until the button is visible.
+  // A brand color that can hardly be seen on the card is lightened.
   const button = contrast(primary, card) >= 1.6 ? primary : mix(primary, white, 0.35)
   const values = {
     primary: button,

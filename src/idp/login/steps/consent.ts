@@ -1,6 +1,6 @@
 /**
- * Consent of the user to a metadata document client, after the sign-in. It is a prompt of its own: oidc-provider starts
- * another interaction for it, which has no login state.
+ * Consent of the user to a client with a metadata document, after the sign-in. For this prompt, oidc-provider starts
+ * another interaction, which has no login transaction.
  */
 import type { Context as KoaContext } from 'koa'
 import { mayDiscloseOrganization } from '../../../resources/clients/organization-restriction.js'
@@ -56,7 +56,7 @@ export async function handleConsent(
   const answer = formField(form, 'consent')
   if (answer !== 'yes' && answer !== 'no') return show([{ key: 'choose_one' }])
 
-  // Keep the results of earlier interactions of this request, such as the sign-in.
+  // `lastSubmission` has the results of earlier interactions of the authorization request, such as the sign-in.
   interaction.result =
     answer === 'yes'
       ? { ...(interaction.lastSubmission as object | undefined), consent: {} }
@@ -70,9 +70,9 @@ export async function handleConsent(
 }
 
 /**
- * Names of the organizations that the client's tokens will have
+ * Returns the names of the organizations that the client's tokens may contain
  * (docs/contract.md#organization-restrictions-of-clients). An organization that requires a second factor is included
- * even if this sign-in had none, because a later sign-in adds it without asking for consent.
+ * even if this sign-in had none, because a later sign-in adds the organization without asking for consent.
  */
 async function disclosedOrganizationNames(
   request: RequestContext,

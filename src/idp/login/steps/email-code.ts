@@ -17,9 +17,9 @@ import { codePage, linkPage } from '../pages/mail.js'
 import { createAccount, maySignUp, stateAfterSignUp } from '../sign-up.js'
 import { type Step, type StepContext, type Transition, TransitionRefused } from './step.js'
 
-/** The user enters a code from an email. What it proves depends on its purpose. */
+/** Asks for a code from an email. What the code proves depends on the purpose of the email. */
 export const emailCode: Step = {
-  /** Runs only if the issuer requires a verified email address and the user has none. */
+  /** Runs only for the purpose `verify`: the issuer requires a verified email address and the user has none. */
   async prepare(request, tx, { state, loginTransaction, view }) {
     const user = state.user!
     const email = (await lockMailbox(tx, user))?.email ?? null
@@ -51,8 +51,8 @@ export const emailCode: Step = {
 }
 
 /**
- * The user opens the link of an email in the browser that started the sign-in. The page asks for confirmation, because
- * mail scanners open links, too.
+ * Waits until the user opens the link of an email in the browser that started the sign-in. The page then asks for
+ * confirmation, because mail scanners open links, too.
  */
 export const emailLink: Step = {
   render: (_, { view, state }, problems, query) =>
@@ -61,13 +61,13 @@ export const emailLink: Step = {
     verifyAnswer(request, stepContext, formField(form, 'link') ?? '', formField(form, 'method')),
 }
 
-/** Checks whether no code was sent for a verification because of the rate limit. */
+/** Checks whether no code was sent for the purpose `verify`, because the rate limit was exceeded. */
 const wasRateLimited = ({ emailChallenge }: LoginState): boolean =>
   emailChallenge?.purpose === 'verify' && emailChallenge.isDummy
 
 /**
- * The address that the page shows. A user who has not signed in sees what they entered: the page must not reveal the
- * address of a username.
+ * Returns the address that the page shows. To a user who has not signed in, the page shows the entered username,
+ * because it must not reveal the address of that username.
  */
 const displayedAddress = ({ emailChallenge, username }: LoginState): string =>
   emailChallenge!.purpose === 'verify' ? emailChallenge!.email : username
@@ -132,7 +132,8 @@ function applyVerifiedChallenge(
         await markEmailVerified(userContext, user)
         return rest
       }
-      // The creator's password of an unclaimed account is replaced by the mailbox owner's (docs/decisions/0048).
+      // The password of an unclaimed account may be that of an attacker, so the owner of the mailbox replaces it
+      // (docs/decisions/0048).
       const replacesPassword =
         mailbox.unclaimed && mailbox.ownPassword && signInMethodsOf(request, 'password').length > 0
       const mustChangePassword = purpose === 'reset' || replacesPassword
@@ -142,7 +143,7 @@ function applyVerifiedChallenge(
   }
 }
 
-/** The user's address has changed: a code that was sent to the previous one proves nothing. */
+/** Returns the transition for a user whose address has changed: a code to the previous address proves nothing. */
 const addressChangedTransition = (state: LoginState, purpose: MailPurpose): Transition =>
   purpose === 'verify' ? { to: state, done: true } : staleTransition(state)
 
@@ -151,7 +152,7 @@ const staleTransition = (state: LoginState): Transition => ({
   problems: [{ key: 'stale' }],
 })
 
-/** Checks whether the method is still enabled; the issuer may have changed since the email was sent. */
+/** Checks whether the method is still enabled, because the settings may have changed since the email was sent. */
 function isStillOffered(
   request: RequestContext,
   { state, loginTransaction }: StepContext,
@@ -163,7 +164,7 @@ function isStillOffered(
   return signInMethodsOf(request, kind).length > 0
 }
 
-/** Creates the account after its address was verified; with a passkey, in the step `sign_up_passkey`. */
+/** Creates the account of a verified address, or continues with `sign_up_passkey`, which creates the account. */
 function completeSignUp(
   request: RequestContext,
   state: LoginState,

@@ -1,4 +1,4 @@
-/** Enrollment of a required second factor. */
+/** Steps that set up a second factor, a passkey or backup codes during a sign-in. */
 import { ApiError } from '../../../kernel/errors.js'
 import { parseJson } from '../../../kernel/safe-json.js'
 import { truncateText } from '../../../kernel/text.js'
@@ -19,7 +19,7 @@ import { type Step, type StepContext, type Transition, TransitionRefused } from 
 
 const userPathOf = ({ accountId, issuerId, id: userId }: SignInUser) => ({ accountId, issuerId, userId })
 
-/** Sets up an authenticator app with a new secret, which a code must confirm. */
+/** Sets up an authenticator app with a new secret, which the user confirms with a code. */
 export const enrollTotp: Step = {
   async prepare(_, tx, { state, view }) {
     const user = state.user!
@@ -82,8 +82,8 @@ export const enrollPasskey: Step = {
 }
 
 /**
- * Creates the transition of a submitted enrollment. A wrong code can be corrected; a used or expired enrollment is
- * replaced by a new one.
+ * Creates the transition of a submitted enrollment. After a wrong code, the user can enter another one. A used or
+ * expired enrollment is replaced by a new one.
  * @param verifyAnswer verifies the submission and returns the function that saves the credential
  */
 async function enrollmentTransition(
@@ -127,7 +127,8 @@ function refusalTransition(
 ): Transition {
   if (!(error instanceof ApiError)) throw error
   const { state } = stepContext
-  // The user has got an authenticator app in the meantime, for example in another window; the next step asks for it.
+  // The user has set up an authenticator app in the meantime, for example in another window. The next step asks for its
+  // code.
   if (error.code === 'conflict' && method === 'totp') return { to: state, done: true }
   if (method === 'totp' && error.code === 'invalid_request') return { to: state, problems: [{ key: 'app_code_wrong' }] }
   if (!['not_found', 'invalid_request', 'conflict'].includes(error.code)) throw error
@@ -148,7 +149,7 @@ const restartEnrollment = async (
 const otherEnrollmentSteps = (request: RequestContext, { step }: LoginState) =>
   enrollmentSteps(request).filter((name) => name !== step)
 
-/** Switches to the other kind of factor, or back to the sign-in page. */
+/** Switches to the other kind of factor, or back to the sign-in page; undefined for any other button. */
 function navigationTransition(request: RequestContext, stepContext: StepContext, form: Form): Transition | undefined {
   const { state } = stepContext
   const action = formField(form, 'method')
@@ -166,7 +167,7 @@ function parseObject(text: string): Record<string, unknown> | undefined {
   }
 }
 
-/** Shows backup codes once. They are saved when the user confirms that they are stored. */
+/** Shows new backup codes. Their hashes are stored when the user confirms that the codes are saved. */
 export const issueBackupCodes: Step = {
   async prepare(_, tx, { state }) {
     return { ...state, enrolling: { id: '', encryptedSecret: tx.encryptor.encrypt(generateBackupCodes().join(' ')) } }

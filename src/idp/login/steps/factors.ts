@@ -55,7 +55,7 @@ async function submitCode(
   return createTransition(code.slice(0, 64))
 }
 
-/** Switches to another factor of the user, or back to the sign-in page. */
+/** Switches to another factor of the user, or back to the sign-in page; undefined for any other button. */
 function navigationTransition({ state }: StepContext, form: Form): Transition | undefined {
   const action = formField(form, 'method')
   if (action === 'back') return { to: resetState(state, state.username) }
@@ -63,7 +63,7 @@ function navigationTransition({ state }: StepContext, form: Form): Transition | 
   return otherFactor && { to: { ...state, step: otherFactor } }
 }
 
-/** A second factor is required, but the user has none that can be used here. */
+/** Says that the second factors of the user cannot be used on this host. */
 export const noFactor: Step = {
   render: (_, { view }) => noFactorPage(view),
   handleSubmission: async (_, { state }) => ({ to: resetState(state, state.username) }),

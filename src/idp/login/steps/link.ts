@@ -10,8 +10,8 @@ import { linkAccountPage } from '../pages/choices.js'
 import { type Step, TransitionRefused } from './step.js'
 
 /**
- * Asks whether to link the upstream account: its email address is that of a user here, and the user has now signed in
- * with another method.
+ * Asks a user who has signed in with another method whether to link the upstream account that has the user's email
+ * address.
  */
 export const link: Step = {
   render: (_, { view, state }, problems) =>
@@ -30,7 +30,8 @@ export const link: Step = {
         try {
           await linkIdentity(withUserActor(tx, user), user, linkOffer!, linkOffer!.name)
         } catch (error) {
-          // Another user has linked it, or the user was deleted: next-step.ts decides what follows.
+          // Another user has linked the upstream account, or this user was deleted. next-step.ts determines what
+          // follows.
           if (!isDuplicate(error) && !(error instanceof ApiError && error.code === 'not_found')) throw error
           throw new TransitionRefused({ to: rest, done: true })
         }
@@ -39,11 +40,11 @@ export const link: Step = {
   },
 }
 
-/** Checks whether the user can be asked to link an upstream account. */
+/** Checks whether the user must be asked whether to link an upstream account. */
 export const hasLinkOffer = (request: RequestContext, { linkOffer, user }: LoginState): boolean =>
   linkOffer !== undefined && user !== null && isLinkAllowed(request, user, linkOffer)
 
-/** Checks that the user owns the address, and that the method is still enabled. */
+/** Checks that the user has the address of the upstream account, and that its method is enabled for sign-in. */
 const isLinkAllowed = (
   { runtime }: RequestContext,
   { id: userId }: SignInUser,
@@ -51,8 +52,8 @@ const isLinkAllowed = (
 ): boolean => ownerIds.includes(userId) && runtime.issuer.methods.some(({ id, login }) => id === methodId && login)
 
 /**
- * Links the upstream account of this sign-in. Must be called in the transaction after which no second factor is
- * pending.
+ * Links the upstream account of this sign-in to the user, if this is still allowed. Must be called in the transaction
+ * of the step that completes the required factors.
  */
 export async function completePendingLink(
   request: RequestContext,

@@ -8,8 +8,8 @@ import { isTextKey, type PageMessage } from '../pages/texts.js'
 import type { Step } from './step.js'
 
 /**
- * Asks for a new password: the used one must be changed (temporary, expired, or marked by an administrator), or was
- * forgotten.
+ * Asks for a new password, because the old password must be changed (it is temporary, has expired, or an administrator
+ * requires it) or because the user has forgotten it.
  */
 export const newPassword: Step = {
   render: (_, { view, state }, problems) => newPasswordPage(view, state.user?.username ?? state.username, problems),
@@ -39,7 +39,7 @@ export const newPassword: Step = {
 }
 
 /**
- * Converts violations of the password policy to messages. Numbers are taken from the policy's own message.
+ * Converts violations of the password policy to messages. The number in a message is taken from the error's text.
  * @throws the error if it is unexpected
  */
 export function violatedRules(error: unknown): PageMessage[] {

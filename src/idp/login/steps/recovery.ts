@@ -8,7 +8,7 @@ import { type Step, TransitionRefused } from './step.js'
 
 const isFactor = (type: string): boolean => factors.some((factor) => factor === type)
 
-/** Asks the user of a recovery link which credentials are lost. Those are ignored from then on (next-step.ts). */
+/** Asks the user of a recovery link which credentials are lost. next-step.ts ignores these credentials from then on. */
 export const recovery: Step = {
   async render({ context }, { view, state }, problems) {
     const { user } = state.recovery!

@@ -7,7 +7,7 @@ import { resetState } from '../login-state.js'
 import { resetPage } from '../pages/mail.js'
 import type { Step } from './step.js'
 
-/** Resets a forgotten password: sends a code to the user's address, which counts instead of the password once. */
+/** Starts the reset of a forgotten password: sends a code, which then replaces the password as the first factor. */
 export const reset: Step = {
   render: (_, { view, state }, problems) => resetPage(view, state.username, problems),
 

@@ -3,7 +3,7 @@ import { resetState } from '../login-state.js'
 import { selectAccountPage } from '../pages/choices.js'
 import type { Step } from './step.js'
 
-/** `prompt=select_account`: continue as the signed-in user, or sign in as another one. */
+/** Asks whether to continue as the signed-in user or to sign in as another user (`prompt=select_account`). */
 export const selectAccount: Step = {
   render: (_, { view, state }, problems) => selectAccountPage(view, state.user?.username ?? '', problems),
 

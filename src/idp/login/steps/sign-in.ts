@@ -7,7 +7,7 @@ import { passkeyRequestOptions } from '../passkeys.js'
 import { maySignUp } from '../sign-up.js'
 import type { Step } from './step.js'
 
-/** The first factor. One form for all methods; its buttons select the method. */
+/** Asks for the first factor, with one form for all methods. The buttons of the form select the method. */
 export const signIn: Step = {
   render(request, stepContext, problems) {
     const { view, state, loginTransaction } = stepContext
@@ -29,7 +29,7 @@ export const signIn: Step = {
     if (action === 'sign_up' && maySignUp(request, loginTransaction)) return { to: { ...freshState, step: 'sign_up' } }
     if (action === 'reset' && signInMethodsOf(request, 'password').length > 0)
       return { to: { ...freshState, step: 'reset' } }
-    // The recovery link was used or has expired while the page was open.
+    // The form is that of the step `recovery`, whose link was used or has expired while the page was open.
     if (action === 'recover') return { to: freshState, problems: [{ key: 'recovery_gone' }] }
     const method = selectMethod(request, action)
     if (!method) return { to: freshState }

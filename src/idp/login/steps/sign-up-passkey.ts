@@ -10,7 +10,7 @@ import { createCeremony } from '../passkeys.js'
 import { createAccount, enabledSignUpMethods, maySignUp, stateAfterSignUp } from '../sign-up.js'
 import { type Step, type Transition, TransitionRefused } from './step.js'
 
-/** Creates an account with a passkey instead of a password, both in one transaction. */
+/** Creates an account with a passkey instead of a password. One transaction creates the account and the passkey. */
 export const signUpPasskey: Step = {
   async render(request, stepContext, problems) {
     const { view, state } = stepContext
@@ -47,7 +47,7 @@ export const signUpPasskey: Step = {
   },
 }
 
-/** Returns to the sign-up form with the entered values. */
+/** Returns the state with the sign-up form, which is filled with the entered values. */
 const backToSignUpForm = (state: LoginState): LoginState => ({
   ...resetState(state, state.username),
   step: 'sign_up',
@@ -55,8 +55,8 @@ const backToSignUpForm = (state: LoginState): LoginState => ({
 })
 
 /**
- * Refuses the transition on a conflict.
- * @throws TransitionRefused, or the error if it is another one
+ * Returns an error handler that refuses the transition after a conflict, and throws any other error.
+ * @param transition the transition to apply instead
  */
 const refuseOnConflict =
   (transition: Transition) =>

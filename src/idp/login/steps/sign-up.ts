@@ -25,7 +25,10 @@ import {
 import { violatedRules } from './new-password.js'
 import { type Step, type Transition, TransitionRefused } from './step.js'
 
-/** Creates an account. If the address must be verified first, the page does not reveal whether it is known. */
+/**
+ * Creates an account. If the address must be verified first, the page does not reveal whether the address has an
+ * account.
+ */
 export const signUp: Step = {
   render(request, { view, state, loginTransaction }, problems) {
     const email = loginTransaction.invitation?.email ?? state.username

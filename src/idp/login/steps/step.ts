@@ -11,29 +11,36 @@ export type Effects = (tx: Context) => Promise<unknown>
 
 /** The result of a submitted form: the next state, further writes, and messages to show. */
 export interface Transition {
+  /** The next state. If the step is done, next-step.ts determines its `step`. */
   to: LoginState
-  /** The step is done: next-step.ts determines the next one after the effects are written. */
+  /** The step is done: next-step.ts determines the next step after the effects are written. */
   done?: boolean
-  /** @throws TransitionRefused to roll back and apply another transition instead */
+  /**
+   * Database writes.
+   * @throws TransitionRefused to roll back and apply another transition instead
+   */
   effects?: Effects | undefined
-  /** Effects that also return the next state, if it depends on what they wrote. */
+  /** Runs after `effects` in the same transaction and returns the next state, which replaces `to`. */
   resolveState?: (tx: Context) => Promise<LoginState>
   /** Redirects the browser to this URL of another site instead of showing a step. */
   redirect?: string
-  /** Runs at the end, whether the transition was committed, refused or stale. */
+  /** Runs after the transaction, whether the transition was committed, refused or stale. */
   onSettled?: () => Promise<void>
-  /** Messages that explain why the same step is shown again. */
+  /** Messages to show with the next page, unless the step is done. */
   problems?: readonly PageMessage[]
 }
 
-/** A conflict that only the transaction could detect, for example a code that was used or a username that was taken. */
+/**
+ * A conflict that only the transaction can detect, for example a code that was used or a username that was taken. The
+ * transition `replacement` is applied instead.
+ */
 export class TransitionRefused extends Error {
   constructor(readonly replacement: Transition) {
     super('refused')
   }
 }
 
-/** What a step needs to show its form or to handle a submission. */
+/** The data with which a step shows its form or handles a submission. */
 export interface StepContext {
   state: LoginState
   loginTransaction: LoginTransaction
@@ -44,15 +51,21 @@ export interface StepContext {
 
 /** A step of the sign-in: shows a form and handles its submission. */
 export interface Step {
-  /** Prepares the step before it is shown first, in the transaction: sends a code or creates a challenge. */
+  /**
+   * Prepares the step before it is shown for the first time, in the transaction `tx` of the previous step: sends a code
+   * or creates a challenge.
+   */
   prepare?(request: RequestContext, tx: Context, stepContext: StepContext): Promise<LoginState>
-  /** @param query query of the URL, for links from emails */
+  /**
+   * Renders the page of the step.
+   * @param query query of the URL, for links from emails
+   */
   render(
     request: RequestContext,
     stepContext: StepContext,
     problems: readonly PageMessage[],
     query: Form,
   ): string | Promise<string>
-  /** Decides on a transition. Writes only failed attempts, which count even if the request fails. */
+  /** Returns the transition for a submitted form. Writes only attempts, which count even if the request fails. */
   handleSubmission(request: RequestContext, stepContext: StepContext, form: Form): Promise<Transition>
 }

@@ -1,4 +1,4 @@
-/** Sign in with Apple: OpenID Connect with a JWT as the client secret, and a response with `form_post`. */
+/** Sign in with Apple: OpenID Connect with a JWT as the client secret, and the response mode `form_post`. */
 import { createPrivateKey } from 'node:crypto'
 import { limits } from '../../../kernel/limits.js'
 import { isObject } from '../../../kernel/merge-patch.js'
@@ -47,7 +47,7 @@ export const apple: UpstreamProvider = {
     )
   },
 
-  // Apple documents no PKCE; the nonce binds the response.
+  // Apple does not document PKCE. The nonce binds the response to the request.
   supportsPkce: () => false,
   extraParameters: () => ({ response_mode: 'form_post' }),
 
@@ -65,8 +65,8 @@ const pickClaims = (claims: Record<string, unknown>, ...names: string[]): Record
   Object.fromEntries(names.map((name) => [name, claims[name]]))
 
 /**
- * Apple sends the name only at the first sign-in, in an unsigned form field. It is used as a name that the user could
- * also enter.
+ * Reads the name of the user, which Apple sends only at the first sign-in, in an unsigned form field. The name is not
+ * verified, like a name that the user enters.
  */
 function readNames(user: string | undefined): Record<string, unknown> {
   if (user === undefined) return {}

@@ -1,8 +1,9 @@
 /**
- * The redirect to an upstream provider and back. The request is stored in the login state of the browser that starts
- * it. The response is stored there under a new handle, which only the browser that returns gets. It is consumed once,
- * by a browser with both the handle and the interaction cookie. A code that an attacker injects into another user's
- * browser is therefore useless to the attacker (RFC 9700 sections 4.5 and 4.7).
+ * The redirect to an upstream provider and back. An attempt is stored in the login transaction of the browser that
+ * starts it. The response of the provider is stored in the attempt with a new handle, which only the browser that
+ * returns from the provider gets. The response can be consumed once, by a browser that has both the handle and the
+ * interaction cookie. Therefore an attacker cannot sign in with a code of another user, or make another user sign in
+ * with a code of the attacker (RFC 9700 sections 4.5 and 4.7).
  */
 import { limits } from '../../../kernel/limits.js'
 import { randomSecret, sha256 } from '../../../platform/crypto/secrets.js'
@@ -11,16 +12,18 @@ import { type Form, formField } from '../../request-input.js'
 import type { UpstreamAttempt } from '../login-state.js'
 import type { AuthorizationResponse } from './provider.js'
 
-/** Values that the response must match, or that the provider is sent later. */
+/** Values that bind the response to the attempt. They are stored encrypted, so the names must not change. */
 export interface AttemptBindings {
+  /** The `nonce` that the ID token must have; null without an ID token. */
   nonce: string | null
-  /** The PKCE code verifier. Stored encrypted, so the key keeps its name across versions. */
+  /** The PKCE code verifier; null without PKCE. */
   verifier: string | null
 }
 
 /**
  * Creates an attempt.
- * @param returnTo URL of the page that the browser has open
+ * @param uid the uid of the login transaction
+ * @param returnTo URL of the page to which the browser returns
  * @returns the `state` parameter to send, and the attempt to store
  */
 export function createAttempt(
@@ -70,12 +73,15 @@ export async function saveResponse(
     context.now(),
   ])
   if (saved) return `${saved.returnTo}?upstream=${handle}`
-  // The response is late or repeated: the page that is open shows the current step.
+  // The response is late or repeated, so the browser returns to the page of the current step.
   const [previous] = await context.database.query<{ returnTo: string }>('upstream-find-attempt', findAttemptSql, values)
   return previous && `${previous.returnTo}?upstream=late`
 }
 
-/** A response without exactly one of `code` and `error` is ignored. */
+/**
+ * Reads the parameters of an authorization response. If it does not have exactly one of `code` and `error`, or repeats
+ * a parameter, the result is the error `malformed`.
+ */
 function parseResponse(form: Form): Omit<AuthorizationResponse, 'state'> {
   const readParameter = (name: 'code' | 'iss' | 'error' | 'user') => {
     const value = formField(form, name)
@@ -102,14 +108,14 @@ const consumeResponseSql = `
   UPDATE login_states l SET state = l.state #- '{upstream,encryptedResponse}' FROM found
   WHERE l.issuer_id = $1 AND l.uid = found.uid RETURNING found.upstream`
 
-/** The response, and the values that it must match. */
+/** The authorization response, and the values of its attempt. */
 export interface ConsumedResponse {
   methodId: string
   bindings: AttemptBindings
   response: AuthorizationResponse
 }
 
-/** Consumes the saved response of this browser. */
+/** Consumes the response that was saved with a handle; undefined if there is none, or if it has expired. */
 export async function consumeResponse(
   { context, runtime }: RequestContext,
   uid: string,

@@ -7,9 +7,9 @@ import { errorPage } from '../pages/error.js'
 import { saveResponse } from './attempt.js'
 
 /**
- * GET and POST of `/callback/{method_id}`, the redirect URI of upstream providers. A cross-site form (Apple) is sent
- * without our cookies, so the response is only saved here, and the browser is redirected to the page that reads its
- * cookie.
+ * GET and POST of `/callback/{method_id}`, the redirect URI of upstream providers. Browsers send a cross-site form
+ * (Apple) without cookies. Therefore this endpoint only saves the response, and redirects the browser to the
+ * interaction endpoint, to which the browser sends its cookie.
  */
 export async function handleUpstreamCallback(
   request: RequestContext,

@@ -23,7 +23,7 @@ import type { IssuerSnapshot } from '../../issuer/runtime.js'
 import type { RequestContext } from '../../request-context.js'
 import { upstreamFailed } from './upstream-error.js'
 
-/** Creates the `fetch` of openid-client. */
+/** Creates a `fetch` for openid-client that sends requests through the outbound client. */
 export const createOutboundFetch =
   (outbound: Outbound): CustomFetch =>
   async (url, { method, headers, body }) => {
@@ -40,14 +40,14 @@ export const createOutboundFetch =
     return new Response(hasNoBody ? null : response.body, { status: response.status, headers: responseHeaders })
   }
 
-/** Options of openid-client's discovery. */
+/** Returns the options of openid-client's discovery. */
 export const discoveryOptions = (request: RequestContext): DiscoveryRequestOptions => ({
   [customFetch]: createOutboundFetch(request.context.outbound),
   timeout: limits.upstreamRequestTimeout / SECOND,
   execute: configurationExtensions(request),
 })
 
-/** ID tokens are verified by their signature, not trusted because of the TLS connection. */
+/** Makes openid-client verify the signatures of ID tokens, instead of trusting the TLS connection with the provider. */
 const configurationExtensions = ({ context }: RequestContext): ((config: Configuration) => void)[] => [
   ...(context.config.allowPrivateNetworks ? [allowInsecureRequests] : []),
   enableNonRepudiationChecks,
@@ -72,7 +72,8 @@ interface CachedConfiguration {
   expiresAt: number
 }
 
-// Keyed by the issuer snapshot, which is replaced when a method changes, so that a configuration matches its settings.
+// Configurations by issuer snapshot and method id. The snapshot is replaced when a method changes, so that a
+// configuration always matches the settings of its method.
 const configurationCaches = new WeakMap<IssuerSnapshot, LRUCache<string, CachedConfiguration>>()
 
 /** Returns the configuration of a method. Concurrent requests share one creation; a failure is not cached. */
@@ -95,7 +96,7 @@ export function cachedConfiguration(
 }
 
 /**
- * Requests a protected resource with the user's access token, as JSON.
+ * Requests a protected resource of the provider with the user's access token, and parses its JSON.
  * @returns undefined for a status other than 200
  * @throws UpstreamError if the body is not valid JSON
  */

@@ -30,7 +30,7 @@ export const github: UpstreamProvider = {
   async fetchUser(config, { access_token }, method) {
     const site = siteOf(method)
     const user = await readObjectResource(config, access_token, `${apiOf(site)}/user`)
-    // A GitHub login name can be renamed and reused by another user; the numeric id is stable.
+    // The subject is the numeric id. A login name can be changed, and then be taken by another user.
     const { id } = user
     if (typeof id !== 'number' || !Number.isSafeInteger(id) || id <= 0) throw upstreamFailed('no_subject')
     const email = await fetchPrimaryEmail(config, access_token, apiOf(site))
@@ -43,7 +43,7 @@ export const github: UpstreamProvider = {
   },
 }
 
-/** Returns the primary address if it is verified. A user who grants no access to addresses has none here. */
+/** Returns the primary address if it is verified; undefined otherwise, and without access to the user's addresses. */
 async function fetchPrimaryEmail(config: Configuration, accessToken: string, api: string): Promise<unknown> {
   const list = await readResource(config, accessToken, `${api}/user/emails`)
   if (!Array.isArray(list)) return undefined

@@ -20,7 +20,7 @@ export const oauth2: UpstreamProvider = {
     const auth = usesClientSecretPost ? ClientSecretPost(method.secret) : ClientSecretBasic(method.secret)
     const server = { issuer: new URL(token_endpoint).origin, authorization_endpoint, token_endpoint }
     const config = createStaticConfiguration(request, server, method.settings.client_id, auth)
-    // Removes an ID token from the response, because this method has no settings to verify it. The method `oidc` does.
+    // Removes an ID token from the response, because `oauth2` has no settings to verify ID tokens, unlike `oidc`.
     const fetchOutbound = config[customFetch]!
     config[customFetch] = async (url, options) => {
       const response = await fetchOutbound(url, options)
@@ -55,7 +55,7 @@ async function withoutIdToken(response: Response): Promise<Response> {
   return new Response(body === '' ? null : body, { status: response.status, headers: response.headers })
 }
 
-/** Returns the member at a path with dots. */
+/** Returns the claim at a path of names that are separated by dots; undefined if there is none. */
 const claimAtPath = (claims: Record<string, unknown>, path: string): unknown =>
   path
     .split('.')

@@ -20,7 +20,7 @@ export const oidc: UpstreamProvider = {
 
   async createConfiguration(request, { settings, secret }) {
     const server = new URL(settings.issuer_url!)
-    // The way to send the secret is known only after discovery.
+    // How the client secret is sent is known only after discovery, so `auth` is replaced then.
     let auth = ClientSecretBasic(secret)
     const config = await discovery(
       server,
@@ -42,7 +42,7 @@ export const oidc: UpstreamProvider = {
     const prompt = loginTransaction.param('prompt')?.split(' ') ?? []
     const requestedPrompt = prompt.find((one) => one === 'login' || one === 'select_account')
     return {
-      // A user who must sign in again here must do so at the provider, too.
+      // A user who must sign in again at the issuer must also sign in again at the provider.
       ...(requestedPrompt || loginTransaction.param('max_age') !== undefined
         ? { prompt: requestedPrompt ?? 'login' }
         : {}),
@@ -59,13 +59,16 @@ export const oidc: UpstreamProvider = {
       ? await fetchUserInfo(config, tokens.access_token, claims.sub)
       : {}
     if (unsafeInputError(userInfo)) throw upstreamFailed('bad_answer')
-    // `email_verified` counts only from the source of `email`.
+    // `email_verified` is read from the source of `email`: the ID token or userinfo.
     const { email, email_verified } = needsUserInfo ? userInfo : claims
     return parseUpstreamUser(claims.iss, claims.sub, { ...userInfo, ...claims, email, email_verified })
   },
 }
 
-/** Providers must support client_secret_basic unless their metadata omits it. */
+/**
+ * Checks whether the client secret is sent in the form: by the setting of the method; without it, only if the
+ * provider's metadata lists `client_secret_post` but not `client_secret_basic`.
+ */
 function usesClientSecretPost(config: Configuration, settings: UpstreamMethod['settings']): boolean {
   if (settings.token_endpoint_auth_method) return settings.token_endpoint_auth_method === 'client_secret_post'
   const { token_endpoint_auth_methods_supported: methods } = config.serverMetadata()

@@ -5,7 +5,7 @@ import type { RequestContext } from '../../request-context.js'
 import type { LoginTransaction } from '../login-transaction.js'
 import type { UpstreamUser } from './upstream-user.js'
 
-/** A method with its settings and its decrypted secret. */
+/** An authentication method with its settings and its decrypted secret. */
 export interface UpstreamMethod {
   readonly id: string
   readonly settings: UpstreamSettings
@@ -27,17 +27,17 @@ export interface AuthorizationResponse {
 export type UpstreamTokens = TokenEndpointResponse & TokenEndpointResponseHelpers
 
 export interface UpstreamProvider {
-  /** Whether the provider issues ID tokens. If so, one is required and bound by a nonce. */
+  /** Whether the provider issues ID tokens. If so, an ID token with the requested `nonce` is required. */
   readonly usesIdToken: boolean
-  /** Scopes to request. */
+  /** Returns the scopes to request. */
   scopes(method: UpstreamMethod): readonly string[]
-  /** Creates the configuration of openid-client. It can need a request to the provider, and is cached. */
+  /** Creates the configuration of openid-client, with a request to the provider if necessary. The result is cached. */
   createConfiguration(request: RequestContext, method: UpstreamMethod): Promise<Configuration>
   /** Whether the provider supports PKCE. */
   supportsPkce(config: Configuration, method: UpstreamMethod): boolean
-  /** The redirect URI, if it is not our own callback. */
+  /** Returns the redirect URI, for kinds whose redirect URI is a setting instead of `/callback/{method_id}`. */
   redirectUri?(method: UpstreamMethod): string
-  /** Further parameters of the authorization request. */
+  /** Returns additional parameters of the authorization request. */
   extraParameters?(loginTransaction: LoginTransaction, username: string): Record<string, string>
   /**
    * Returns the provider's user to whom the tokens were issued, from the ID token or the provider's API.

@@ -1,8 +1,11 @@
 /**
- * Resolves an upstream account to a user (docs/contract.md#federated-identities), in this order: the user with a link
- * to it; the user with the same email address, if both sides have verified it, after that user's second factor; an
- * owner of the address who signs in with another method and agrees to link it (steps/link.ts), if only the provider has
- * verified it; a new user, if sign-up is possible.
+ * Finds or creates the user of an upstream account (docs/contract.md#federated-identities), in this order:
+ * - the user to whom the upstream account is linked
+ * - the user with the same email address, if both the user and the provider have verified it; the account is linked
+ *   after the user's second factor
+ * - if only the provider has verified the address: a user with this address who then signs in with another method and
+ *   agrees to link the account (steps/link.ts)
+ * - a new user, if sign-up is possible
  */
 import { ApiError } from '../../../kernel/errors.js'
 import type { Context } from '../../../platform/context.js'
@@ -56,7 +59,7 @@ export function createUpstreamTransition(
         return { ...to, ...(await resolveUser(request, tx, state, signIn)) }
       } catch (error) {
         if (!mayRetry || !(isDuplicate(error) || (error instanceof ApiError && error.code === 'conflict'))) throw error
-        // Two concurrent sign-ins of a new user: the second one finds the user that the first one created.
+        // Of two concurrent sign-ins of a new user, the second one is repeated and finds the user of the first one.
         throw new TransitionRefused(createTransition(false))
       }
     },
@@ -83,8 +86,8 @@ async function resolveUser(
     return { user: linked.user }
   }
 
-  // 2. A user with the same email address, verified by both sides. An address that only one side has verified could
-  // have been entered by an attacker who waits for its owner.
+  // 2. A user with the same email address, which both the user and the provider have verified. An attacker may have
+  // entered the address of another person on the side that has not verified it.
   const email = upstreamUser.emailVerified ? upstreamUser.email : null
   const owners = email === null ? [] : await findUsersByEmail(tx, issuerPath, email)
   const linksByEmail = (method.settings as Partial<UpstreamSettings>).link_by_email !== false
@@ -123,14 +126,17 @@ function createRefusal(
   })
 }
 
-/** Returns why this user cannot sign up, if so (docs/contract.md#issuer-settings). */
+/**
+ * Returns the text that explains why the user cannot sign up (docs/contract.md#issuer-settings); undefined if sign-up
+ * is possible.
+ */
 function signUpError(
   request: RequestContext,
   { upstreamUser, method, loginTransaction }: UpstreamSignIn,
 ): TextKey | undefined {
   const { mode, allowed_domains = [], require_email_verification } = request.runtime.issuer.settings.signup ?? {}
   if (!method.signup || (mode === 'invite_only' && !loginTransaction.invitation)) return 'upstream_unknown'
-  // Rules about the address need an address that the provider has verified.
+  // The rules for addresses can be applied only to an address that the provider has verified.
   if ((loginTransaction.invitation || allowed_domains.length > 0) && !upstreamUser.emailVerified)
     return 'upstream_unverified'
   if (upstreamUser.email === null) return require_email_verification ? 'upstream_unverified' : undefined
@@ -138,8 +144,8 @@ function signUpError(
 }
 
 /**
- * Creates the user. An unverified address does not become the username: its owner could not sign up any more, or would
- * share the account with an attacker.
+ * Creates the user. An unverified address does not become the username: otherwise the owner of the address could not
+ * sign up any more, or would share the account with an attacker.
  */
 async function createUserFromUpstream(
   request: RequestContext,

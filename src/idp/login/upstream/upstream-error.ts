@@ -10,4 +10,8 @@ export class UpstreamError extends Error {
   }
 }
 
+/**
+ * Creates the error of a sign-in that failed because of the provider or the settings of the method.
+ * @param reason a code for the log
+ */
 export const upstreamFailed = (reason: string): UpstreamError => new UpstreamError('upstream_failed', reason)

@@ -1,11 +1,11 @@
-/** The claims of an upstream provider as a user. Invalid claims are dropped; a subject is required. */
+/** Converts the claims of an upstream provider to a user. Invalid claims are dropped, but a subject is required. */
 import { limits } from '../../../kernel/limits.js'
 import { unsafeInputError } from '../../../kernel/safe-json.js'
 import { isEmail } from '../../../resources/users/usernames.js'
 import { upstreamFailed } from './upstream-error.js'
 
 export interface UpstreamUser {
-  /** Scope of the subject. */
+  /** The issuer, or another URL of the provider, within which `subject` is unique. */
   issuer: string
   subject: string
   /** ASCII only; null if there is no usable address. */
@@ -29,13 +29,16 @@ export function parseUpstreamUser(issuer: string, subject: unknown, claims: Reco
     issuer,
     subject: id,
     email,
-    // Apple sends it as text.
+    // Apple sends `email_verified` as text.
     emailVerified: email !== null && (claims['email_verified'] === true || claims['email_verified'] === 'true'),
     profile: parseProfile(claims),
   }
 }
 
-/** ASCII only: addresses with other characters can look or compare equal and still be different mailboxes. */
+/**
+ * Accepts only ASCII, because with other characters, an address can look or compare equal to the address of another
+ * mailbox.
+ */
 function parseEmail(value: unknown): string | null {
   return typeof value === 'string' && /^[\x21-\x7e]+$/.test(value) && isEmail(value) ? value : null
 }
@@ -53,7 +56,6 @@ function parseProfile(claims: Record<string, unknown>): Record<string, string> {
   return Object.fromEntries(presentEntries)
 }
 
-/** Returns a valid name; undefined for anything else. */
 function parseName(value: unknown): string | undefined {
   if (typeof value !== 'string') return undefined
   const text = value.trim()
