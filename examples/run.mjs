@@ -1,11 +1,11 @@
 /**
- * Runs an example against a local Gatehouse: creates the resources that the example needs through `/v1`, then starts it
- * with the ids in its environment variables.
+ * Runs an example against a local Gatehouse: creates the resources that the example needs through `/v1`, then starts
+ * the example with the ids and secrets of the resources in its environment variables.
  *
  *   npm run example -- <name>
  *
- * With ACCOUNT_KEY (key_id:secret) it uses that account. Otherwise it creates one with the command line on the first run
- * and stores the key in the data folder.
+ * ACCOUNT_KEY (key_id:secret) is an API key of the account to use. Without ACCOUNT_KEY, the first run creates an
+ * account with `gatehouse account create` and stores an API key of the account in the data folder.
  */
 import { execFileSync, spawn } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -42,7 +42,7 @@ if (!reachable?.ok) {
 
 const key = accountKey()
 
-/** Calls `/v1` and returns `data` of the response. */
+/** Calls `/v1` and returns `data` of the response; undefined for 204. */
 async function api(method, path, body) {
   const response = await fetch(`${BASE_URL}/v1/${path}`, {
     method,

@@ -1,6 +1,6 @@
 /**
- * Creates the resources that each example needs, through the administration API. The examples only get the ids.
- * Every run creates new clients, so no client secret has to be stored.
+ * Creates the resources that each example needs, through the administration API. `setup` returns the environment
+ * variables of the example. Each run creates new clients, so that no client secret has to be stored.
  */
 
 const EXCHANGE = 'urn:ietf:params:oauth:grant-type:token-exchange'
@@ -21,7 +21,7 @@ async function createAnna({ api, issuer }) {
     await api('POST', `${issuer}/users/${id}/verifiers`, password)
     return id
   } catch (error) {
-    // 409: an earlier run created the user, and no other one.
+    // 409: an earlier run created Anna, who is the only user of the issuer.
     if (!error.message.includes('409')) throw error
     const [{ id }] = await api('GET', `${issuer}/users`)
     return id
@@ -131,7 +131,7 @@ export const examples = {
       }
       const hook = { name: 'Example', url: `http://127.0.0.1:${PORT}/` }
       const { signature_secret_plain } = await api('POST', `${account}/webhooks`, hook)
-      // Causes an event for the receiver.
+      // This change causes an event, which Gatehouse sends to the receiver.
       await api('PATCH', issuer, { description: `Changed at ${new Date().toISOString()}` })
       return { PORT, SIGNATURE_SECRET: signature_secret_plain }
     },

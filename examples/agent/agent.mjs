@@ -16,7 +16,7 @@ const address = addressOf(PRIVATE_KEY)
 const { message } = await post('/agents/challenge', { client_id: AGENT_ID, network: 'eip155:8453', address })
 console.log(`${message}\n`)
 
-// 2. Sign the message. 3. Exchange the proof for a token.
+// 2. Sign the message, and exchange the signature for a token.
 const proof = { message, signature: signMessage(PRIVATE_KEY, message), type: 'eip191' }
 const { access_token, expires_in } = await post('/token', {
   grant_type: 'client_credentials',
@@ -26,7 +26,7 @@ const { access_token, expires_in } = await post('/token', {
   resource: 'https://stock.example',
 })
 
-// The service named by `resource` verifies the token:
+// 3. Verify the token. The service that `resource` names does the same when it receives the token.
 const keys = createRemoteJWKSet(new URL(`${ISSUER}/jwks.json`))
 const { payload } = await jwtVerify(access_token, keys, { issuer: ISSUER, audience: 'https://stock.example' })
 console.log(`A token for ${expires_in} seconds:`, payload)

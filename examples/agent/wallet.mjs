@@ -1,10 +1,10 @@
-// The two functions of an Ethereum wallet that the example needs. In viem: privateKeyToAccount and signMessage.
+// An Ethereum wallet. With viem, the application would use privateKeyToAccount and signMessage instead.
 import { secp256k1 } from '@noble/curves/secp256k1.js'
 import { keccak_256 } from '@noble/hashes/sha3.js'
 
 const hex = (bytes) => Buffer.from(bytes).toString('hex')
 
-/** Creates an account. The private key must stay with the agent. */
+/** Creates a key pair and its address. Only the agent may know the private key. */
 export function newWallet() {
   const secret = secp256k1.utils.randomSecretKey()
   const address = keccak_256(secp256k1.getPublicKey(secret, false).subarray(1)).subarray(12)

@@ -13,7 +13,8 @@ app.use(
     baseURL: `http://localhost:${PORT}`,
     clientID: CLIENT_ID,
     clientSecret: CLIENT_SECRET,
-    // Encrypts the session cookie of the application. Use a permanent secret, or each restart signs all users out.
+    // Encrypts the session cookie of the application. Store this secret in production: a restart with a new secret
+    // signs all users out of the application.
     secret: randomBytes(32).toString('hex'),
     idTokenSigningAlg: 'ES256',
     authorizationParams: { response_type: 'code', scope: 'openid profile email' },

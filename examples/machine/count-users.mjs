@@ -3,7 +3,7 @@ import * as client from 'openid-client'
 
 const { ISSUER, CLIENT_ID, CLIENT_SECRET, API, USERS } = process.env
 
-// For plain http on localhost only; omit `execute` for https.
+// `allowInsecureRequests` is only for plain http on localhost. Omit `execute` for an issuer with https.
 const config = await client.discovery(
   new URL(ISSUER),
   CLIENT_ID,

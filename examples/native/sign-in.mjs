@@ -1,6 +1,6 @@
 /**
- * A native application that signs a user in: authorization code with PKCE, the redirect to a loopback port, and the ID
- * token verified with the issuer's keys.
+ * A native application that signs a user in with the authorization code flow and PKCE. It receives the redirect on a
+ * loopback port and verifies the ID token with the issuer's public keys.
  *
  *   node examples/native/sign-in.mjs <issuer> <client_id>
  */
@@ -14,7 +14,7 @@ if (!issuer || !clientId) {
   process.exit(1)
 }
 
-// Plain http is for localhost only.
+// `allowInsecureRequests` is only for plain http on localhost.
 const isLocal = ['localhost', '127.0.0.1', '[::1]'].includes(new URL(issuer).hostname)
 const options = isLocal ? { execute: [client.allowInsecureRequests] } : {}
 const config = await client.discovery(new URL(issuer), clientId, undefined, client.None(), options)

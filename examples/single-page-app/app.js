@@ -1,4 +1,5 @@
-// A page that signs a user in: authorization code with PKCE, tokens in the tab's sessionStorage, renewed by refresh token.
+// A page that signs a user in with the authorization code flow and PKCE. The tokens are in the sessionStorage of the
+// tab, and oidc-client-ts renews them with the refresh token.
 import { UserManager, WebStorageStateStore } from 'oidc-client-ts'
 import { config } from '/config.js'
 
@@ -15,7 +16,8 @@ const users = new UserManager({
 const element = (id) => document.getElementById(id)
 
 if (new URLSearchParams(location.search).has('state')) {
-  // Redirected back from Gatehouse: redeem the code and remove it from the address bar.
+  // Gatehouse redirected back with `state` and `code`, or with `state` and `error`. Redeem the code, and remove the
+  // parameters from the address bar.
   if (new URLSearchParams(location.search).has('code')) await users.signinCallback()
   history.replaceState({}, '', '/')
 }

@@ -1,4 +1,4 @@
-// Serves the page and the library. A real application uses a bundler instead.
+// Serves the page, the configuration and the libraries. A real application uses a bundler instead.
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 

@@ -1,10 +1,10 @@
-// The service that users call. It exchanges the user's token and calls another service for the user.
+// The service that users call. It exchanges the user's token, and calls the service stock with the new token.
 import * as client from 'openid-client'
 import { serve } from './service.mjs'
 
 const { ISSUER, ACTOR_ID, ACTOR_SECRET, ORG } = process.env
 
-// For plain http on localhost only; omit `execute` for https.
+// `allowInsecureRequests` is only for plain http on localhost. Omit `execute` for an issuer with https.
 const config = await client.discovery(new URL(ISSUER), ACTOR_ID, undefined, client.ClientSecretBasic(ACTOR_SECRET), {
   execute: [client.allowInsecureRequests],
 })

@@ -1,4 +1,5 @@
-// Both services accept only access tokens that the issuer signed for their audience.
+// The HTTP server of the services orders and stock. A service accepts only access tokens of the issuer whose audience
+// is the service.
 import { createServer } from 'node:http'
 import { createRemoteJWKSet, jwtVerify } from 'jose'
 

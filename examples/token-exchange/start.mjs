@@ -1,4 +1,4 @@
-// Starts both services, signs a user in, and calls the first service with the user's token.
+// Starts the services orders and stock, signs a user in, and calls orders with the user's token.
 import { createServer } from 'node:http'
 import * as client from 'openid-client'
 import { startOrders } from './orders.mjs'
@@ -17,7 +17,8 @@ const pkceCodeVerifier = client.randomPKCECodeVerifier()
 const expectedState = client.randomState()
 const url = client.buildAuthorizationUrl(config, {
   redirect_uri,
-  // The token is for orders and includes the scope for the exchange.
+  // The access token is for orders. It includes stock:read, because an exchanged token gets no scope that the user's
+  // token lacks.
   resource: 'https://orders.example',
   scope: 'openid orders:read stock:read',
   code_challenge: await client.calculatePKCECodeChallenge(pkceCodeVerifier),
@@ -33,6 +34,6 @@ server.on('request', async (request, response) => {
   const checks = { pkceCodeVerifier, expectedState, idTokenExpected: true }
   const { access_token } = await client.authorizationCodeGrant(config, callback, checks)
   const result = await fetch(ordersUrl, { headers: { authorization: `Bearer ${access_token}` } })
-  console.log('Orders answered:', JSON.stringify(await result.json(), null, 2))
+  console.log('Response of orders:', JSON.stringify(await result.json(), null, 2))
   process.exit(result.ok ? 0 : 1)
 })

@@ -22,8 +22,9 @@ import (
 
 const tolerance = 5 * time.Minute
 
-// verify checks the signature and the age of a request. body is the raw body, before any JSON decoder.
-// The header is `t=<unix seconds>,v1=<hex>`, with a second `v1` while the secret is being changed.
+// verify checks the signature and the time of a request. body is the raw body, before any JSON decoder.
+// header is `t=<unix seconds>,v1=<hex>`. For 24 hours after a change of the secret, the header has a second `v1`,
+// which is the signature with the previous secret.
 func verify(secret, header string, body []byte) bool {
 	var timestamp string
 	var signatures []string
@@ -70,11 +71,11 @@ func main() {
 			response.WriteHeader(http.StatusBadRequest)
 			return
 		}
-		// Deliveries may arrive more than once and in any order. The id of an event stays the same.
+		// An event may arrive more than once, and events may arrive in any order. Each event has one id.
 		if _, twice := seen.LoadOrStore(event.ID, true); !twice {
 			fmt.Println(event.Type, event.ID)
 		}
-		// Respond within 15 seconds, and do slow work afterwards.
+		// Respond within 15 seconds. Do slow work after the response.
 		response.WriteHeader(http.StatusNoContent)
 	})
 	port := os.Getenv("PORT")

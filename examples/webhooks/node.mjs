@@ -1,13 +1,14 @@
 // A webhook receiver: it verifies the signature of each request and ignores duplicates.
-// SIGNATURE_SECRET=whsec_… PORT=8080 node examples/webhooks/node.mjs
+// Usage: SIGNATURE_SECRET=whsec_… PORT=8080 node examples/webhooks/node.mjs
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { createServer } from 'node:http'
 
 const TOLERANCE = 5 * 60 // seconds
 
 /**
- * Verifies the signature and the age of a request. `body` is the raw body, before any JSON parser.
- * The header is `t=<unix seconds>,v1=<hex>`, with a second `v1` while the secret is being changed.
+ * Verifies the signature and the time of a request. `body` is the raw body, before any JSON parser. `header` is
+ * `t=<unix seconds>,v1=<hex>`. For 24 hours after a change of the secret, the header has a second `v1`, which is the
+ * signature with the previous secret.
  */
 export function verify(secret, header, body) {
   const parts = String(header ?? '').split(',')
@@ -31,10 +32,10 @@ const server = createServer(async (request, response) => {
     return response.writeHead(401).end()
   }
   const event = JSON.parse(body)
-  // Deliveries may arrive more than once and in any order. The id of an event stays the same.
+  // An event may arrive more than once, and events may arrive in any order. Each event has one id.
   if (!seen.has(event.id)) console.log(`${event.type} ${event.id}`)
   seen.add(event.id)
-  // Respond within 15 seconds, and do slow work afterwards.
+  // Respond within 15 seconds. Do slow work after the response.
   response.writeHead(204).end()
 })
 server.listen(Number(process.env.PORT ?? 8080), '127.0.0.1', () => console.log(`listening on ${server.address().port}`))

@@ -15,9 +15,10 @@ TOLERANCE = 5 * 60  # seconds
 
 
 def verify(secret: str, header: str, body: bytes) -> bool:
-    """Verify the signature and the age of a request. `body` is the raw body, before any JSON parser.
+    """Verify the signature and the time of a request. `body` is the raw body, before any JSON parser.
 
-    The header is `t=<unix seconds>,v1=<hex>`, with a second `v1` while the secret is being changed.
+    `header` is `t=<unix seconds>,v1=<hex>`. For 24 hours after a change of the secret, the header has a second `v1`,
+    which is the signature with the previous secret.
     """
     parts = [part.split("=", 1) for part in header.split(",") if "=" in part]
     timestamp = next((value for name, value in parts if name == "t"), "")
@@ -38,11 +39,11 @@ class Receiver(BaseHTTPRequestHandler):
             self.send_response(401)
         else:
             event = json.loads(body)
-            # Deliveries may arrive more than once and in any order. The id of an event stays the same.
+            # An event may arrive more than once, and events may arrive in any order. Each event has one id.
             if event["id"] not in seen:
                 print(event["type"], event["id"], flush=True)
             seen.add(event["id"])
-            # Respond within 15 seconds, and do slow work afterwards.
+            # Respond within 15 seconds. Do slow work after the response.
             self.send_response(204)
         self.end_headers()
 

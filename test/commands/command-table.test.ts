@@ -1,4 +1,4 @@
-/** The command table: help texts, exit codes, and docs/commands.md, which is generated from it. */
+/** The table of commands: help texts, exit codes, errors, and docs/commands.md, which is generated from the table. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from '@jest/globals'
@@ -10,23 +10,24 @@ import { packageRoot, version } from '../../src/platform/package-info.js'
 import { testSecretKey } from '../setup/database.js'
 import { runCli } from '../setup/process.js'
 
-test('docs/commands.md is current (npm run commands)', () => {
+test('docs/commands.md is up to date; npm run commands writes it', () => {
   expect(readFileSync(join(packageRoot, 'docs/commands.md'), 'utf8')).toBe(commandReference(commands))
 })
 
 test.each(commands.map((row) => [row.name, row] as const))(
-  '%s: help names every option and has an example that parses',
-  (words, row) => {
+  '%s: the help names all options, and the examples use existing options',
+  (name, row) => {
     const program = createProgram(commands, groups)
-    const find = (path: string[]) => path.reduce((at, word) => at.commands.find((one) => one.name() === word)!, program)
-    const command = find(words.split(' '))
+    const find = (path: string[]) =>
+      path.reduce((at, word) => at.commands.find((candidate) => candidate.name() === word)!, program)
+    const command = find(name.split(' '))
     let help = ''
     command.configureOutput({ writeOut: (text) => (help += text) })
     command.outputHelp()
     for (const { flags } of row.options ?? []) expect(help).toContain(flags)
     expect(help).toMatch(/Examples?:\n {2}gatehouse /)
     for (const example of row.examples) {
-      expect(example).toMatch(new RegExp(`^gatehouse ${words}\\b`))
+      expect(example).toMatch(new RegExp(`^gatehouse ${name}\\b`))
       for (const [flag] of example.matchAll(/--[a-z-]+/g))
         expect((row.options ?? []).map(({ flags }) => flags.split(' ')[0])).toContain(flag)
     }
@@ -34,13 +35,13 @@ test.each(commands.map((row) => [row.name, row] as const))(
   },
 )
 
-test('every group has a description, and every command a unique name', () => {
+test('each group has a description, and each command has a unique name', () => {
   const groupedNames = commands.map(({ name }) => name.split(' ')).filter((words) => words.length > 1)
   for (const [group] of groupedNames) expect(Object.keys(groups)).toContain(group)
   expect(new Set(commands.map(({ name }) => name)).size).toBe(commands.length)
 })
 
-test('exit codes: 0 for help and the version, 2 for invalid arguments, 1 for invalid settings, also as JSON', async () => {
+test('the exit code is 0 for help and version, 2 for invalid arguments, and 1 for invalid settings', async () => {
   expect(await runCli(['--version'], {})).toMatchObject({ code: 0, stdout: `${version}\n` })
   expect(await runCli(['--help'], {})).toMatchObject({ code: 0, stdout: expect.stringContaining('Exit codes') })
   expect(await runCli(['keys', 'list', '--nothing'], {})).toMatchObject({
@@ -69,9 +70,9 @@ test('with --json, invalid arguments are reported as JSON, with exit code 2', as
     [['key', 'create', '--account', 'a', '--name', 'n', '--scope', 's', '--expires-in', 'soon'], '--expires-in'],
   ] as const) {
     const { code, output } = await runCli([...args, '--json'], {})
-    expect({ code, answer: JSON.parse(output) }).toMatchObject({
+    expect({ code, report: JSON.parse(output) }).toMatchObject({
       code: 2,
-      answer: { error: 'misused', error_description: expect.stringContaining(message), details: [] },
+      report: { error: 'misused', error_description: expect.stringContaining(message), details: [] },
     })
   }
 })
@@ -95,9 +96,13 @@ describe('errors name the cause and the fix', () => {
     ],
     ['a wrong password', { code: '28P01', message: 'password authentication failed' }, 'user and password'],
     ['no database', { code: '3D000', message: 'database "x" does not exist' }, 'createdb'],
-    ['no rights', { code: '42501', message: 'permission denied for table users' }, 'the owner of the database'],
     [
-      'a directory of another user',
+      'missing privileges',
+      { code: '42501', message: 'permission denied for table users' },
+      'the owner of the database',
+    ],
+    [
+      'a folder of another user',
       { code: 'EACCES', syscall: 'mkdir', path: '/x', message: 'EACCES' },
       '/x cannot be used',
     ],
@@ -105,13 +110,13 @@ describe('errors name the cause and the fix', () => {
     expect(explainError(error).message).toContain(expectedText)
   })
 
-  test('in text and as JSON, exit code 1', async () => {
+  test('in text and in JSON, with exit code 1', async () => {
     const env = { DATABASE_URL: url, SECRET_KEY }
     expect(await runCli(['keys', 'list'], env)).toMatchObject({
       code: 1,
       output: expect.stringContaining('DATABASE_URL'),
     })
     const { code, output } = await runCli(['jobs', '--json'], env)
-    expect({ code, answer: JSON.parse(output) }).toMatchObject({ code: 1, answer: { error: 'database_unreachable' } })
+    expect({ code, report: JSON.parse(output) }).toMatchObject({ code: 1, report: { error: 'database_unreachable' } })
   })
 })

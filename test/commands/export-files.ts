@@ -1,6 +1,6 @@
 /**
- * Export files in the formats of other products, with the password of each hash. The hashes are not created by our
- * code.
+ * Creates export files in the formats of other products, and returns the password of each hash. No code of src/ creates
+ * the hashes.
  */
 import { createHash, createHmac, pbkdf2Sync, randomBytes, scryptSync } from 'node:crypto'
 import argon2 from 'argon2'
@@ -9,13 +9,15 @@ import bcrypt from 'bcrypt'
 export interface ExportedUser {
   username: string
   password: string
-  /** Matches the hash that is stored until the first sign-in. */
+  /** Matches the hash that Gatehouse stores until the first sign-in. */
   hashPattern: RegExp
 }
 
 export interface ExportFile {
+  /** The product, as in `users import --from`. */
   source: string
   text: string
+  /** Users of the file who can sign in with a password. */
   users: ExportedUser[]
 }
 
@@ -27,7 +29,7 @@ const exportedUser = (username: string, kind: RegExp, password = PASSWORD): Expo
 })
 const phc = (bytes: Buffer) => bytes.toString('base64').replaceAll('=', '')
 
-/** A pretty-printed realm export: an object with the users in the middle. */
+/** Creates an indented Keycloak realm export: an object in which other keys precede and follow `users`. */
 export async function keycloakRealm(): Promise<ExportFile & { totpSecret: string }> {
   const salt = randomBytes(16)
   const credential = (secretData: object, credentialData: object, more: object = {}) => ({
@@ -126,7 +128,7 @@ export async function keycloakRealm(): Promise<ExportFile & { totpSecret: string
   }
 }
 
-/** An Auth0 bulk import file (an array) with every algorithm of its schema, and lines of its export. */
+/** Creates an Auth0 bulk import file: an array of users with all hash algorithms of Auth0's schema. */
 export async function auth0Array(): Promise<ExportFile> {
   const salt = randomBytes(12)
   const bytes = (...parts: (Buffer | string)[]) => Buffer.concat(parts.map((part) => Buffer.from(part as string)))
@@ -218,7 +220,7 @@ export async function auth0Array(): Promise<ExportFile> {
   }
 }
 
-/** Rows of Logto's users table and of its migration files, one per line. */
+/** Creates a file with one row of Logto's table `users` per line, with its hash algorithms. */
 export async function logtoLines(): Promise<ExportFile> {
   const hex = (name: string) => createHash(name).update(PASSWORD).digest('hex')
   const rows: [string, string, string, RegExp, string?][] = [
@@ -232,7 +234,7 @@ export async function logtoLines(): Promise<ExportFile> {
     ['MD5', hex('md5'), 'md5', /^\$digest-md5/],
     ['SHA1', hex('sha1'), 'sha1', /^\$digest-sha1/],
     ['SHA256', hex('sha256'), 'sha256', /^\$digest-sha256/],
-    // The example in Logto's documentation.
+    // The example of Logto's documentation.
     [
       'Legacy',
       '["sha256", ["salt123", "@"], "c465f66c6ac481a7a17e9ed5b4e2e7e7288d892f12bf1c95c140901e9a70436e"]',

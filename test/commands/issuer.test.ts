@@ -1,4 +1,4 @@
-/** `gatehouse issuer export` and `apply`: the configuration of an issuer as a document without secrets. */
+/** `gatehouse issuer export` and `issuer apply`: the configuration of an issuer as a document without secrets. */
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -25,10 +25,11 @@ afterAll(async () => {
 })
 
 async function gatehouse(args: string[], env: Record<string, string> = {}) {
-  const own = { DATABASE_URL: app.databaseUrl, SECRET_KEY: testSecretKey, DATA_DIR: folder }
-  return runCli(args, { ...own, ...env })
+  const defaults = { DATABASE_URL: app.databaseUrl, SECRET_KEY: testSecretKey, DATA_DIR: folder }
+  return runCli(args, { ...defaults, ...env })
 }
 
+/** Writes a document to a file and returns the path. */
 function document(name: string, text: string): string {
   const path = join(folder, name)
   writeFileSync(path, text)
@@ -36,7 +37,8 @@ function document(name: string, text: string): string {
 }
 
 const GOOGLE = 'the secret that Google gave us'
-const wanted = (more = '') => `
+/** Returns a document in YAML. @param more appended lines, such as further clients */
+const issuerDocument = (more = '') => `
 gatehouse: issuer/v1
 issuer:
   name: Declared
@@ -65,7 +67,7 @@ clients:
 ${more}`
 
 test('without --yes, apply prints the planned changes, writes nothing, and exits with code 3', async () => {
-  const path = document('first.yaml', wanted())
+  const path = document('first.yaml', issuerDocument())
   const before = await app.gatehouse.database.prisma.event.count()
   const args = ['issuer', 'apply', path, '--issuer', tenant.issuerId, '--secrets', join(folder, 'secrets')]
   const { code, output } = await gatehouse(args, { GOOGLE_SECRET: GOOGLE })
@@ -82,8 +84,8 @@ test('without --yes, apply prints the planned changes, writes nothing, and exits
   expect(await app.gatehouse.database.prisma.event.count()).toBe(before)
 })
 
-test('a second apply of the same document changes nothing', async () => {
-  const path = document('second.yaml', wanted())
+test('apply writes the changes and the new client secrets, and a second apply of the document changes nothing', async () => {
+  const path = document('second.yaml', issuerDocument())
   const secrets = join(folder, 'created-secrets')
   const args = ['issuer', 'apply', path, '--issuer', tenant.issuerId, '--yes', '--secrets', secrets]
   const { code, output } = await gatehouse(args, { GOOGLE_SECRET: GOOGLE })
@@ -113,7 +115,7 @@ test('a second apply of the same document changes nothing', async () => {
   })
 })
 
-test('an export contains no secrets, applies to the same issuer without changes, and creates a copy in another account', async () => {
+test('an export contains no secrets, changes nothing at its own issuer, and creates a copy in another account', async () => {
   const { stdout } = await gatehouse(['issuer', 'export', '--issuer', tenant.issuerId])
   expect(stdout).toContain('client_id: google-client')
   expect(stdout).not.toMatch(new RegExp(`${GOOGLE}|secret`))
@@ -136,8 +138,8 @@ test('an export contains no secrets, applies to the same issuer without changes,
   expect(JSON.parse(again.stdout)).toMatchObject({ issuer_id, changes: 0 })
 })
 
-test('errors name the line and path in the file, and nothing is written', async () => {
-  const bad = wanted(`  - name: Bad
+test('errors name the line and the path in the document, and nothing is written', async () => {
+  const bad = issuerDocument(`  - name: Bad
     type: external
     confidential: false
     settings:
@@ -163,8 +165,8 @@ test('errors name the line and path in the file, and nothing is written', async 
   expect(await app.gatehouse.database.prisma.event.count()).toBe(before)
 })
 
-test('redirect_uri_rules of a document apply to the clients of the same document', async () => {
-  const strict = wanted().replace(
+test('the redirect_uri_rules in a document apply to the clients in the document', async () => {
+  const strict = issuerDocument().replace(
     'sessions:',
     'security: {redirect_uri_rules: {allowed_hosts: [login.example.com]}}\n    sessions:',
   )
@@ -219,7 +221,7 @@ test.each([
   expect(error?.message).not.toContain('in the clear')
 })
 
-test('resources that are not in the document are kept without --prune and deleted with it', async () => {
+test('resources that are missing in the document are kept without --prune and deleted with --prune', async () => {
   const text = 'gatehouse: issuer/v1\nissuer: {}\nauth_methods: [{name: Password, method: password}]\nclients: []\n'
   const path = document('few.yaml', text)
   expect((await gatehouse(['issuer', 'apply', path, '--issuer', tenant.issuerId])).output).toBe('No changes.\n')

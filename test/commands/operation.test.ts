@@ -1,4 +1,4 @@
-/** `gatehouse admin create`, `key create` and `doctor`. */
+/** `gatehouse admin create`, `key create`, `start` with invalid settings, and `doctor`. */
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer as createHttpServer } from 'node:http'
 import { createServer } from 'node:net'
@@ -29,13 +29,13 @@ afterAll(async () => {
 const gatehouse = (args: string[], env: Record<string, string> = {}) =>
   runCli(args, { DATABASE_URL: app.databaseUrl, SECRET_KEY, DATA_DIR: folder, ...env })
 
-test('admin create creates the first administrator, who can sign in to the console, and refuses a second one', async () => {
+test('admin create creates the first administrator, who can sign in to the console, and refuses to create a second one', async () => {
   const weak = join(folder, 'weak')
   writeFileSync(weak, 'password\n')
   const refused = await gatehouse(['admin', 'create', '--email', 'root@example.com', '--password-file', weak, '--json'])
-  expect({ code: refused.code, answer: JSON.parse(refused.output) }).toMatchObject({
+  expect({ code: refused.code, report: JSON.parse(refused.output) }).toMatchObject({
     code: 1,
-    answer: { error: 'invalid_request', details: [{ code: 'password_too_common' }] },
+    report: { error: 'invalid_request', details: [{ code: 'password_too_common' }] },
   })
 
   const { code, stdout } = await gatehouse(['admin', 'create', '--email', 'root@example.com', '--json'])
@@ -98,10 +98,10 @@ test.each([
   expect(read).not.toThrow(/secret/)
 })
 
-/** Paths for which Node.js's recursive mkdir never returns (Linux). */
+// Node.js's recursive mkdir does not return for these paths, which exist on Linux only.
 const onLinux = process.platform === 'linux' ? test.each : test.skip.each
 onLinux(['/proc/none/below', '/dev/null/below'])(
-  'start exits with an error when the data directory cannot be created: DATA_DIR=%s',
+  'start exits with an error if the data folder cannot be created: DATA_DIR=%s',
   async (DATA_DIR) => {
     const { child, output, ended } = spawnCli(['start'], { DATA_DIR })
     const timer = setTimeout(() => child.kill('SIGKILL'), 30_000)
@@ -154,7 +154,7 @@ describe('doctor', () => {
     expect(output).toMatch(/^Deployment: nothing is broken, \d+ warnings?\.$/m)
   })
 
-  test('broken checks have a fix, and the exit code is 1', async () => {
+  test('with broken checks, the output names the fixes and the exit code is 1', async () => {
     const taken = createServer((socket) => socket.end('no\r\n'))
     await new Promise<void>((done) => void taken.listen(0, '127.0.0.1', done))
     const { port } = taken.address() as { port: number }
@@ -208,8 +208,8 @@ describe('doctor', () => {
     expect(of('secret key')).toMatchObject({ state: 'warn', text: expect.stringContaining('with an older key') })
   })
 
-  test('health findings of all accounts and issuers are in the JSON and text output; an ERROR causes exit code 1', async () => {
-    const tenant = await createTenant(app, 'Sick\n\u001b[31m')
+  test('the JSON and text output contain the health findings of all accounts and issuers, and an ERROR causes exit code 1', async () => {
+    const tenant = await createTenant(app, 'Faulty\n\u001b[31m')
     const { accountId: account_id, issuerId: issuer_id } = tenant
     const { owner, I } = tenant
     expectStatus(await owner.patch(I, { settings: { signup: { mode: 'open' } } }), 200)
@@ -233,12 +233,12 @@ describe('doctor', () => {
     const { code, stdout } = await gatehouse(['doctor'], { PORT: String(port), IDP_PORT: String(idpPort) })
     expect(code).toBe(1)
     expect(stdout).toContain(
-      `\nIssuer ${issuer_id} of ${account_id}, Sick [31m issuer\n  ERROR    AUTH_METHOD_NOT_READY`,
+      `\nIssuer ${issuer_id} of ${account_id}, Faulty [31m issuer\n  ERROR    AUTH_METHOD_NOT_READY`,
     )
     expect(stdout).toMatch(/^Accounts and issuers: 1 error, \d+ warnings, \d+ informational\.$/m)
   })
 
-  test('the health report covers more accounts than one batch', async () => {
+  test('the health findings include all accounts, also with more accounts than one batch', async () => {
     const { ownerUserId } = await app.gatehouse.database.prisma.account.findFirstOrThrow({ where: { system: true } })
     const create = 'mutation ($input: CreateAccountInput!) { createAccount(input: $input) { account { id } } }'
     const ids: string[] = []
@@ -251,7 +251,7 @@ describe('doctor', () => {
     expect(found).toEqual(expect.arrayContaining(ids))
   })
 
-  test('reports an unreachable database, and an unmigrated one without migrating it', async () => {
+  test('reports an unreachable database, and missing migrations without applying them', async () => {
     const unreachable = await doctor({ DATABASE_URL: 'postgres://unknown@127.0.0.1:1/none' })
     expect(unreachable.code).toBe(1)
     expect(unreachable.of('database')).toMatchObject({ state: 'broken', text: expect.stringContaining('ECONNREFUSED') })

@@ -36,11 +36,11 @@ beforeAll(async () => {
   prisma = app.gatehouse.database.prisma
   realm = await consoleRealm()
   const { owner_user_id: id } = expectStatus(await app.operator.get(realm.tenant.A), 200).data
-  ada = personOf(id, 'ada@example.com')
+  ada = testUserOf(id, 'ada@example.com')
 })
 afterAll(() => app.close())
 
-/** Every test begins with the same administrator, who has a password and needs no second factor. */
+// Before each test, the administrator has a password and needs no second factor.
 beforeEach(async () => {
   await prisma.verifier.deleteMany({ where: { issuerId: realm.tenant.issuerId } })
   await prisma.user.updateMany({ where: { id: ada.id }, data: { status: 'active', purgeAt: null } })
@@ -56,7 +56,7 @@ async function consoleRealm(): Promise<Realm> {
   return new Realm(app, { app, accountId, issuerId, A, I: `${A}/issuers/${issuerId}`, owner: app.operator })
 }
 
-const personOf = (id: string, username: string): TestUser => ({
+const testUserOf = (id: string, username: string): TestUser => ({
   id,
   username,
   path: `${realm.tenant.I}/users/${id}/verifiers`,
@@ -76,12 +76,12 @@ const gatehouse = (...args: string[]) => {
   })
 }
 
-/** Calls the recovery in this process, with the clock of the test. */
+/** Creates a recovery link in this process, with the clock of the test. */
 const recover = (email = ada.username, reactivate = false) =>
   recoverAdministrator(systemContext(app.gatehouse), { email, reactivate })
 
-/** Opens a recovery link, which shows the page with the credentials. */
-async function opened(url: string, browser = realm.newBrowser()): Promise<{ browser: TestBrowser; page: Page }> {
+/** Opens a recovery link and returns the page. */
+async function openLink(url: string, browser = realm.newBrowser()): Promise<{ browser: TestBrowser; page: Page }> {
   return { browser, page: await browser.open(url) }
 }
 
@@ -94,19 +94,20 @@ async function signInWithPassword(password: string, username = ada.username, bro
   return { browser, page }
 }
 
-const isConsole = { status: 200, url: expect.stringMatching(/\/console$/) }
+const consolePage = { status: 200, url: expect.stringMatching(/\/console$/) }
 
-/** Returns the user name that the console shows for this browser. */
-const signedInUserId = async (browser: TestBrowser): Promise<string | undefined> =>
+/** Returns the username in the console session of this browser; undefined if there is no session. */
+const signedInUsername = async (browser: TestBrowser): Promise<string | undefined> =>
   ((await (await browser.request(`${app.baseUrl}/console/session`)).json()) as AnyJson).user?.username
 
-const gone = (page: Page) => {
+/** Expects the page for a recovery link that is not valid. */
+const expectInvalidLink = (page: Page) => {
   expect(page.status).toBe(400)
   expect(page.html).toContain('This recovery link has been used or replaced')
 }
 
 describe('an administrator who has lost all credentials', () => {
-  test('signs in with the link, sets a new password and a new factor, and is in the console', async () => {
+  test('sets a new password and a new second factor after opening the link, and is signed in to the console', async () => {
     await settings({ security: { mfa_required: true } })
     await enrollTotp(realm, ada)
     const before = await prisma.verifier.findMany({ where: { userId: ada.id } })
@@ -114,8 +115,8 @@ describe('an administrator who has lost all credentials', () => {
 
     const { code, stdout } = await gatehouse('--email', 'Ada@Example.com', '--json')
     expect(code).toBe(0)
-    const answer = JSON.parse(stdout)
-    expect(answer).toMatchObject({
+    const report = JSON.parse(stdout)
+    expect(report).toMatchObject({
       user_id: ada.id,
       username: ada.username,
       created: false,
@@ -123,23 +124,23 @@ describe('an administrator who has lost all credentials', () => {
       reactivated_from: null,
       repaired: [],
     })
-    expect(answer.expires_at - Date.now()).toBeGreaterThan(13 * 60_000)
-    expect(answer.expires_at - Date.now()).toBeLessThanOrEqual(15 * 60_000)
+    expect(report.expires_at - Date.now()).toBeGreaterThan(13 * 60_000)
+    expect(report.expires_at - Date.now()).toBeLessThanOrEqual(15 * 60_000)
     const [created] = await readEvents('user.recovery_link.')
     expect(created).toMatchObject({
       type: 'user.recovery_link.created',
       userId: ada.id,
       authType: 'system',
-      data: { expires_at: answer.expires_at },
+      data: { expires_at: report.expires_at },
     })
 
-    const { browser, page } = await opened(answer.url)
+    const { browser, page } = await openLink(report.url)
     expect(headingOf(page)).toBe('Recover your access')
     expect(page.html).toContain('ada@example.com')
     expect(page.html).toMatch(/type="checkbox" name="lost_vrf_\w+" value="yes" checked>Authenticator app/)
     const password = await browser.submit(page, { method: 'recover' })
     expect(headingOf(password)).toBe('Choose a new password')
-    // The old credentials are kept until the new password is saved.
+    // The old credentials exist until the new password is saved.
     expect(await prisma.verifier.findMany({ where: { userId: ada.id } })).toEqual(before)
     const enrollPage = await browser.submit(password, { new_password: NEXT })
     expect(headingOf(enrollPage)).toBe('Set up an authenticator app')
@@ -147,8 +148,8 @@ describe('an administrator who has lost all credentials', () => {
     const secret = /class="secret">([^<]*)</.exec(enrollPage.html)![1]!.replaceAll(' ', '')
     const codes = await browser.submit(enrollPage, { code: totpCode(secret, app.clock.now()) })
     expect(headingOf(codes)).toBe('Save your backup codes')
-    expect(await browser.submit(codes, { method: 'kept' })).toMatchObject(isConsole)
-    expect(await signedInUserId(browser)).toBe(ada.username)
+    expect(await browser.submit(codes, { method: 'kept' })).toMatchObject(consolePage)
+    expect(await signedInUsername(browser)).toBe(ada.username)
     expect(await typesOf(ada.id)).toEqual(['backup_codes', 'password', 'totp'])
 
     const events = await readEvents('user.')
@@ -172,8 +173,8 @@ describe('an administrator who has lost all credentials', () => {
         'Your password for Gatehouse console was changed',
       ]),
     )
-    // Neither stored rows nor events contain the secret of the link.
-    const token = new URL(answer.url).searchParams.get('token')!
+    // Rows and events do not contain the secret part of the link.
+    const token = new URL(report.url).searchParams.get('token')!
     const rows = [
       await prisma.deployment.findMany(),
       await prisma.loginState.findMany(),
@@ -186,26 +187,26 @@ describe('an administrator who has lost all credentials', () => {
     expect(headingOf((await signInWithPassword(NEXT)).page)).toBe('One more step')
   })
 
-  test('ends all earlier sessions and a lockout after failed attempts', async () => {
+  test('can sign in despite a lockout after failed attempts, and all earlier sessions end', async () => {
     const { browser: other, page: elsewhere } = await signInWithPassword(PASSWORD)
-    expect(elsewhere).toMatchObject(isConsole)
+    expect(elsewhere).toMatchObject(consolePage)
     for (let tries = 0; tries < 6; tries++) await signInWithPassword('wrong password')
     expect(errorMessageOf((await signInWithPassword(PASSWORD)).page)).toBeDefined()
 
-    const { browser, page } = await opened((await recover()).url)
+    const { browser, page } = await openLink((await recover()).url)
     expect(
       await browser.submit(await browser.submit(page, { method: 'recover' }), { new_password: NEXT }),
-    ).toMatchObject(isConsole)
+    ).toMatchObject(consolePage)
     const response = await other.request(`${app.baseUrl}/console/graphql`, {
       method: 'POST',
       body: '{"query":"{ me { id } }"}',
       headers: { origin: app.baseUrl, 'content-type': 'application/json', 'x-gatehouse-console': '1' },
     })
     expect(response.status).toBe(401)
-    expect((await signInWithPassword(NEXT)).page).toMatchObject(isConsole)
+    expect((await signInWithPassword(NEXT)).page).toMatchObject(consolePage)
   })
 
-  test('creates another passkey when the console has no password method', async () => {
+  test('creates a new passkey if the console has no password method', async () => {
     await addMethods(realm, 'passkey')
     await prisma.verifier.deleteMany({ where: { userId: ada.id } })
     await registerPasskey(realm, ada)
@@ -215,7 +216,7 @@ describe('an administrator who has lost all credentials', () => {
     const path = `${realm.tenant.I}/auth-methods/${method!.id}`
     expectStatus(await app.operator.patch(path, { enabled_login: false }), 200)
     try {
-      const { browser, page } = await opened((await recover()).url)
+      const { browser, page } = await openLink((await recover()).url)
       expect(page.html).toContain('Passkey')
       expect(headingOf(await browser.submit(page, { method: 'recover' }))).toBe('Create a passkey')
     } finally {
@@ -226,9 +227,9 @@ describe('an administrator who has lost all credentials', () => {
   test('does not require email verification, because mail may not work', async () => {
     await settings({ signup: { require_email_verification: true } })
     await prisma.user.update({ where: { id: ada.id }, data: { emailVerified: false } })
-    const { browser, page } = await opened((await recover()).url)
+    const { browser, page } = await openLink((await recover()).url)
     const done = await browser.submit(await browser.submit(page, { method: 'recover' }), { new_password: NEXT })
-    expect(done).toMatchObject(isConsole)
+    expect(done).toMatchObject(consolePage)
     await settings({ signup: { require_email_verification: false } })
   })
 })
@@ -238,61 +239,61 @@ describe('an administrator who has lost one of several factors', () => {
     await addMethods(realm, 'totp', 'backup_codes')
     const [code] = await createBackupCodes(realm, ada)
     await enrollTotp(realm, ada)
-    const { browser, page } = await opened((await recover()).url)
+    const { browser, page } = await openLink((await recover()).url)
     const rows = await prisma.verifier.findMany({ where: { userId: ada.id, type: 'backup_codes' } })
     const factor = await browser.submit(page, { method: 'recover', [`lost_${rows[0]!.id}`]: 'no' })
-    // The remaining backup codes are required before the new password, and the lost app is not offered.
+    // A backup code is required before the new password, and the lost authenticator app is not offered.
     expect(headingOf(factor)).toBe('One more step')
     expect(methodButtonsOn(factor)).toEqual(['code', 'back'])
     expect(await typesOf(ada.id)).toEqual(['backup_codes', 'password', 'totp'])
     const password = await browser.submit(factor, { code: code! })
-    expect(await browser.submit(password, { new_password: NEXT })).toMatchObject(isConsole)
+    expect(await browser.submit(password, { new_password: NEXT })).toMatchObject(consolePage)
     expect(await typesOf(ada.id)).toEqual(['backup_codes', 'password'])
   })
 
-  test('replaces a lost factor, even if no second factor is required', async () => {
+  test('replaces a lost second factor, also if no second factor is required', async () => {
     await addMethods(realm, 'totp')
     await enrollTotp(realm, ada)
-    const { browser, page } = await opened((await recover()).url)
+    const { browser, page } = await openLink((await recover()).url)
     const password = await browser.submit(page, { method: 'recover' })
     expect(headingOf(await browser.submit(password, { new_password: NEXT }))).toBe('Set up an authenticator app')
   })
 })
 
 describe('the link', () => {
-  test('is not consumed by opening it; signs in once', async () => {
+  test('can be opened several times but signs in once', async () => {
     const { url } = await recover()
-    await opened(url)
-    await opened(url)
-    const { browser, page } = await opened(url)
+    await openLink(url)
+    await openLink(url)
+    const { browser, page } = await openLink(url)
     expect(headingOf(await browser.submit(page, { method: 'recover' }))).toBe('Choose a new password')
-    gone((await opened(url)).page)
+    expectInvalidLink((await openLink(url)).page)
   })
 
-  test('works once when two processes use it at the same moment', async () => {
+  test('signs in once, also with concurrent requests to two processes', async () => {
     const second = await app.startSecondApp()
     for (let round = 0; round < 3; round++) {
       const { url } = await recover()
-      const [one, two] = [await opened(url), await opened(url)]
-      const secondPage = { ...two.page, url: two.page.url.replace(app.idpUrl, second.idpUrl) }
-      const answers = await Promise.all([
-        one.browser.submit(one.page, { method: 'recover' }),
-        two.browser.submit(secondPage, { method: 'recover' }),
+      const [first, other] = [await openLink(url), await openLink(url)]
+      const secondPage = { ...other.page, url: other.page.url.replace(app.idpUrl, second.idpUrl) }
+      const pages = await Promise.all([
+        first.browser.submit(first.page, { method: 'recover' }),
+        other.browser.submit(secondPage, { method: 'recover' }),
       ])
-      const headings = answers.map((page) => headingOf(page))
+      const headings = pages.map((page) => headingOf(page))
       expect(headings.sort()).toEqual(['Choose a new password', 'Sign in'])
-      const loser = answers.find((page) => headingOf(page) === 'Sign in')!
-      expect(errorMessageOf(loser)).toMatch(/recovery link has been used/)
+      const rejectedPage = pages.find((page) => headingOf(page) === 'Sign in')!
+      expect(errorMessageOf(rejectedPage)).toMatch(/recovery link has been used/)
     }
   })
 
   test('is invalidated by a newer link', async () => {
     const first = await recover()
-    const { browser, page } = await opened(first.url)
+    const { browser, page } = await openLink(first.url)
     const next = await recover()
-    gone((await opened(first.url)).page)
+    expectInvalidLink((await openLink(first.url)).page)
     expect(errorMessageOf(await browser.submit(page, { method: 'recover' }))).toMatch(/recovery link has been used/)
-    expect(headingOf((await opened(next.url)).page)).toBe('Recover your access')
+    expect(headingOf((await openLink(next.url)).page)).toBe('Recover your access')
   })
 
   test('is valid for 15 minutes', async () => {
@@ -300,8 +301,8 @@ describe('the link', () => {
       const then = { ...app.gatehouse, now: () => app.clock.now() - ago }
       return recoverAdministrator(systemContext(then), { email: ada.username, reactivate: false })
     }
-    expect(headingOf((await opened((await createdAgo(14 * 60_000 + 50_000)).url)).page)).toBe('Recover your access')
-    gone((await opened((await createdAgo(15 * 60_000)).url)).page)
+    expect(headingOf((await openLink((await createdAgo(14 * 60_000 + 50_000)).url)).page)).toBe('Recover your access')
+    expectInvalidLink((await openLink((await createdAgo(15 * 60_000)).url)).page)
   })
 
   const changes: Record<string, () => Promise<unknown>> = {
@@ -318,26 +319,26 @@ describe('the link', () => {
   }
   test.each(Object.entries(changes))('is invalidated by a change of the account: %s', async (_, change) => {
     const { url } = await recover()
-    const { browser, page } = await opened(url)
+    const { browser, page } = await openLink(url)
     await change()
-    gone((await opened(url)).page)
+    expectInvalidLink((await openLink(url)).page)
     expect(errorMessageOf(await browser.submit(page, { method: 'recover' }))).toMatch(/recovery link has been used/)
   })
 
-  test('is rejected at another issuer and with an invalid token', async () => {
+  test('is refused at another issuer and with an invalid token', async () => {
     const { url } = await recover()
     const tenant = await createTenant(app, 'Elsewhere')
-    gone((await opened(url.replace(realm.tenant.issuerId, tenant.issuerId))).page)
+    expectInvalidLink((await openLink(url.replace(realm.tenant.issuerId, tenant.issuerId))).page)
     for (const token of ['', 'x', `${ada.id}.`, `${ada.id}.${'A'.repeat(43)}`, '%00'])
-      expect((await opened(`${realm.url}/recovery?token=${token}`)).page.status).toBe(400)
-    expect(headingOf((await opened(url)).page)).toBe('Recover your access')
+      expect((await openLink(`${realm.url}/recovery?token=${token}`)).page.status).toBe(400)
+    expect(headingOf((await openLink(url)).page)).toBe('Recover your access')
   })
 
-  test('allows signing in with existing credentials instead', async () => {
-    const { browser, page } = await opened((await recover()).url)
+  test('offers to sign in with existing credentials instead', async () => {
+    const { browser, page } = await openLink((await recover()).url)
     const form = await browser.submit(page, { method: 'back' })
     expect(headingOf(form)).toBe('Sign in')
-    expect(await browser.submit(form, { username: ada.username, password: PASSWORD })).toMatchObject(isConsole)
+    expect(await browser.submit(form, { username: ada.username, password: PASSWORD })).toMatchObject(consolePage)
   })
 })
 
@@ -348,7 +349,7 @@ describe('which users can be recovered', () => {
     return expectStatus(await app.operator.post(`${realm.tenant.I}/users`, body), 201).data.id
   }
 
-  test('an email of no administrator is an error that lists the administrators', async () => {
+  test('the error for an email address of no administrator lists the administrators', async () => {
     await realm.createUser('reader@example.com')
     for (const email of ['unknown@example.com', 'reader@example.com']) {
       const { code, output } = await gatehouse('--email', email, '--json')
@@ -359,7 +360,7 @@ describe('which users can be recovered', () => {
     }
   })
 
-  test('a tenant user with the same email is not recovered', async () => {
+  test('a user of a tenant with the same email address is not recovered', async () => {
     const tenant = await createTenant(app, 'Same')
     const { data } = expectStatus(
       await tenant.owner.post(`${tenant.I}/users`, { username_type: 'email', username: ada.username }),
@@ -369,7 +370,7 @@ describe('which users can be recovered', () => {
     expect(data.id).not.toBe(ada.id)
   })
 
-  test('matches the profile address; of several users only an administrator, otherwise the error asks for a username', async () => {
+  test('an email address in the profile is sufficient if one user or administrator has it; otherwise the error asks for a username', async () => {
     const { admin_org_id } = expectStatus(await app.operator.get(realm.tenant.A), 200).data
     const profile = { email: 'team@example.com' }
     const [grace] = [await user('grace', { profile }), await user('linus', { profile })]
@@ -391,11 +392,11 @@ describe('which users can be recovered', () => {
       expect(recovered).toMatchObject({ userId: ada.id, reactivatedFrom: status, created: false })
       expect(await readEvents('user.status.')).toMatchObject([{ changes: { status: { old: status, new: 'active' } } }])
       expect(await prisma.user.findUnique({ where: { id: ada.id } })).toMatchObject({ status: 'active', purgeAt: null })
-      expect(headingOf((await opened(recovered.url)).page)).toBe('Recover your access')
+      expect(headingOf((await openLink(recovered.url)).page)).toBe('Recover your access')
     },
   )
 
-  test('the command line error names the option', async () => {
+  test('the error of the command line names the option --reactivate', async () => {
     await prisma.user.update({ where: { id: ada.id }, data: { status: 'suspended' } })
     expect(await gatehouse('--email', ada.username)).toMatchObject({
       code: 1,
@@ -408,35 +409,35 @@ describe('which users can be recovered', () => {
     })
   })
 
-  test('repairs a console that an older version deleted', async () => {
+  test('the command repairs a console that an older version deleted', async () => {
     const data = { status: 'deleted', updatedAt: app.clock.now() }
     await prisma.client.updateMany({ where: { issuerId: realm.tenant.issuerId }, data })
     await prisma.issuer.update({ where: { id: realm.tenant.issuerId }, data })
     const { code, stdout } = await gatehouse('--email', ada.username, '--json')
-    expect({ code, answer: JSON.parse(stdout) }).toMatchObject({ code: 0, answer: { repaired: ['issuer', 'client'] } })
-    const { browser, page } = await opened(JSON.parse(stdout).url)
+    expect({ code, report: JSON.parse(stdout) }).toMatchObject({ code: 0, report: { repaired: ['issuer', 'client'] } })
+    const { browser, page } = await openLink(JSON.parse(stdout).url)
     const done = await browser.submit(await browser.submit(page, { method: 'recover' }), { new_password: NEXT })
-    expect(done).toMatchObject(isConsole)
+    expect(done).toMatchObject(consolePage)
   })
 
-  test('without an administrator, creates one who owns the system account', async () => {
+  test('without an administrator, the command creates one who owns the system account', async () => {
     await prisma.organizationMember.deleteMany({ where: { issuerId: realm.tenant.issuerId } })
     await prisma.user.updateMany({ where: { id: ada.id }, data: { status: 'deleted', username: '', usernameKey: '' } })
     const [one, two] = await Promise.all([
       gatehouse('--email', 'new@example.com', '--json'),
       gatehouse('--email', 'new@example.com', '--json'),
     ])
-    const answers = [one, two].map(({ stdout }) => JSON.parse(stdout))
-    expect(answers.map(({ created }) => created).sort()).toEqual([false, true])
-    expect(answers[0].user_id).toBe(answers[1].user_id)
+    const reports = [one, two].map(({ stdout }) => JSON.parse(stdout))
+    expect(reports.map(({ created }) => created).sort()).toEqual([false, true])
+    expect(reports[0].user_id).toBe(reports[1].user_id)
     const { owner_user_id } = expectStatus(await app.operator.get(realm.tenant.A), 200).data
-    expect(owner_user_id).toBe(answers[0].user_id)
-    const pages = await Promise.all(answers.map(async ({ url }) => ({ ...(await opened(url)) })))
+    expect(owner_user_id).toBe(reports[0].user_id)
+    const pages = await Promise.all(reports.map(async ({ url }) => ({ ...(await openLink(url)) })))
     const openPages = pages.filter(({ page }) => page.status === 200)
     expect(openPages).toHaveLength(1)
     const { browser, page } = openPages[0]!
     const done = await browser.submit(await browser.submit(page, { method: 'recover' }), { new_password: NEXT })
-    expect(done).toMatchObject(isConsole)
-    expect(await signedInUserId(browser)).toBe('new@example.com')
+    expect(done).toMatchObject(consolePage)
+    expect(await signedInUsername(browser)).toBe('new@example.com')
   })
 })

@@ -1,4 +1,4 @@
-/** `gatehouse users import` and `export`: users of other products keep their passwords. */
+/** `gatehouse users import` and `users export`. Users of other products keep their passwords. */
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -30,13 +30,14 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
+/** Writes a file and returns the path. */
 const file = (name: string, content: string | Buffer): string => {
   const path = join(folder, name)
   writeFileSync(path, content)
   return path
 }
 
-/** Runs the command line on the application's database. */
+/** Runs a command with the database of the application. */
 async function gatehouse(...args: string[]): Promise<{ code: unknown; output: string; stdout: string }> {
   return runCli(args, cliEnv())
 }
@@ -47,7 +48,7 @@ const cliEnv = () => ({
   DATA_DIR: folder,
 })
 
-async function attempt(username: string, password: string) {
+async function submitSignIn(username: string, password: string) {
   const { page, browser } = await realm.openSignInPage(client)
   return { page: await browser.submit(page, { username, password }), browser }
 }
@@ -62,11 +63,11 @@ describe.each([
   ['a Keycloak realm export', keycloakRealm],
   ['an Auth0 bulk import file', auth0Array],
   ['rows of Logto', logtoLines],
-])('%s', (_, make: () => Promise<ExportFile>) => {
+])('%s', (_, createExportFile: () => Promise<ExportFile>) => {
   let from: ExportFile
   let path: string
   beforeAll(async () => {
-    from = await make()
+    from = await createExportFile()
     path = file(`${from.source}.json`, from.text)
   })
 
@@ -78,29 +79,29 @@ describe.each([
     expect(await app.gatehouse.database.prisma.user.count()).toBe(before)
   })
 
-  test('each user signs in only with the old password, and the hash is replaced by Argon2id', async () => {
+  test('each user can sign in with the old password only, which replaces the imported hash by Argon2id', async () => {
     const { output } = await gatehouse('users', 'import', path, '--issuer', issuerOf())
     expect(output).toContain(`from ${from.source}`)
     for (const { username, password, hashPattern } of from.users) {
       expect(await hashOf(username)).toMatch(hashPattern)
-      expect(errorMessageOf((await attempt(username, `${password}.`)).page)).toMatch(/do not match/)
+      expect(errorMessageOf((await submitSignIn(username, `${password}.`)).page)).toMatch(/do not match/)
       expect(await hashOf(username)).toMatch(hashPattern)
-      expect(redirectParametersOf((await attempt(username, password)).page)['code']).toBeDefined()
+      expect(redirectParametersOf((await submitSignIn(username, password)).page)['code']).toBeDefined()
       expect(await hashOf(username)).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
     }
     const [{ username, password }] = from.users as [ExportFile['users'][0]]
-    expect(redirectParametersOf((await attempt(username, password)).page)['code']).toBeDefined()
+    expect(redirectParametersOf((await submitSignIn(username, password)).page)['code']).toBeDefined()
   })
 
-  test('a second run of the same file imports no user again', async () => {
+  test('a second import of the file imports no user', async () => {
     const { stdout } = await gatehouse('users', 'import', path, '--issuer', issuerOf(), '--json')
-    const answer = JSON.parse(stdout)
-    expect(answer).toMatchObject({ imported: 0 })
-    expect(answer.known).toBeGreaterThanOrEqual(from.users.length)
+    const report = JSON.parse(stdout)
+    expect(report).toMatchObject({ imported: 0 })
+    expect(report.known).toBeGreaterThanOrEqual(from.users.length)
   })
 })
 
-test('imports profile, metadata, address, status, second factor and origin; refused lines have a reason and fix', async () => {
+test('imports profile, metadata, email address, status, second factor and origin; each refused record has a reason and a fix', async () => {
   const tenant = await createTenant(app, 'Second')
   const from = await keycloakRealm()
   const errors = join(folder, 'refused.ndjson')
@@ -159,8 +160,8 @@ test('imports profile, metadata, address, status, second factor and origin; refu
   expect(JSON.parse(dropped.stdout)).toMatchObject({ imported: 1, refused: 1, without_password: 1 })
 })
 
-test('the audit log gets user.created for each user, webhooks get one user.import.finished', async () => {
-  const tenant = await createTenant(app, 'Trail')
+test('the audit log contains user.created for each user, and webhooks get only one user.import.finished', async () => {
+  const tenant = await createTenant(app, 'Audited')
   expectStatus(
     await tenant.owner.post(`${tenant.A}/webhooks`, { url: 'https://hooks.example.com/', auth: 'none' }),
     201,
@@ -184,7 +185,7 @@ test('the audit log gets user.created for each user, webhooks get one user.impor
   ])
 })
 
-test('a killed import continues, also in two parallel runs, and imports each user once', async () => {
+test('after a killed import, two parallel imports continue and import each user once', async () => {
   const tenant = await createTenant(app, 'Killed')
   const { issuerId } = tenant
   const lines = Array.from({ length: 4500 }, (_, n) =>
@@ -208,7 +209,7 @@ test('a killed import continues, also in two parallel runs, and imports each use
   expect(await app.gatehouse.database.prisma.event.count({ where: { issuerId, type: 'user.created' } })).toBe(4500)
 })
 
-test('SIGINT prints one message and exits with 130; the next run continues and writes the old and new ID of every user', async () => {
+test('SIGINT prints one message and exits with 130; the next import continues and writes the old and new id of all users', async () => {
   const { issuerId } = await createTenant(app, 'Interrupted')
   const lines = Array.from({ length: 4500 }, (_, n) =>
     JSON.stringify({ user_id: `auth0|${n}`, email: `p${n}@example.com`, identities: [] }),
@@ -234,14 +235,14 @@ test('SIGINT prints one message and exits with 130; the next run continues and w
   expect(new Set(idRows.map(({ user_id }) => user_id))).toEqual(new Set(users.map(({ id }) => id)))
   expect(new Set(idRows.map(({ external_id }) => external_id)).size).toBe(4500)
 
-  // A closed pipe, as with `| head -1`, is not an error.
+  // A closed standard output, as with `| head -1`, is not an error.
   const exported = spawnCli(['users', 'export', '--issuer', issuerId], cliEnv())
   exported.child.stdout.once('data', () => exported.child.stdout.destroy())
   expect(await exported.ended).toBe(0)
   expect(exported.output()).not.toContain('EPIPE')
 })
 
-test('in a malicious file each invalid line has a reason, valid lines are imported, and no hash is expensive', async () => {
+test('in a malicious file, records with expensive hashes or other errors are refused with a reason, and valid records are imported', async () => {
   const tenant = await createTenant(app, 'Hostile')
   const user = (id: string, more: object) => JSON.stringify({ user_id: id, email: `${id}@example.com`, ...more })
   const hash = (value: string) => ({ password_hash: value })
@@ -287,7 +288,7 @@ test('in a malicious file each invalid line has a reason, valid lines are import
   expect(readFileSync(errors, 'utf8')).not.toContain('a password in the clear')
 })
 
-test('an export can be imported again with the same passwords; it contains hashes only with --with-credentials', async () => {
+test('an export with --with-credentials can be imported with the passwords; without the option it contains no hashes', async () => {
   const plain = await gatehouse('users', 'export', '--issuer', issuerOf())
   expect(plain.stdout).toContain('bcrypt@auth0.example.com')
   expect(plain.stdout).not.toMatch(/\$argon2|\$2b\$|verifiers/)
@@ -304,7 +305,7 @@ test('an export can be imported again with the same passwords; it contains hashe
   expect(redirectParametersOf(done)['code']).toBeDefined()
 })
 
-test('invalid arguments and files cause a one-line error and an exit code', async () => {
+test('invalid arguments and files cause an error message and an exit code', async () => {
   const missing = await gatehouse('users', 'import', join(folder, 'absent.json'), '--issuer', issuerOf())
   expect(missing).toMatchObject({
     code: 1,
@@ -320,9 +321,9 @@ test('invalid arguments and files cause a one-line error and an exit code', asyn
     issuerOf(),
     '--json',
   )
-  expect({ code: torn.code, answer: JSON.parse(torn.output) }).toMatchObject({
+  expect({ code: torn.code, report: JSON.parse(torn.output) }).toMatchObject({
     code: 1,
-    answer: { error: 'failed', error_description: expect.stringContaining('ends inside the record') },
+    report: { error: 'failed', error_description: expect.stringContaining('ends inside the record') },
   })
   const nowhere = await gatehouse(
     'users',

@@ -1,4 +1,4 @@
-/** The examples of the playground are valid and run in order. */
+/** The examples of the playground are valid GraphQL documents and succeed when they run in order. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
@@ -28,13 +28,13 @@ describe.each(examples)('$name', ({ name, title, description, query, variables }
     expect(description).not.toBe('')
   })
 
-  test('is valid for the schema and its limits', () => {
+  test('is valid for the schema and the document limits', () => {
     const document = parse(query)
     expect(validate(schema(), document)).toEqual([])
     expect(validate(schema(), document, [documentLimitsRule])).toEqual([])
   })
 
-  test('declares the variables of its JSON file', () => {
+  test('declares exactly the variables in its JSON file', () => {
     const [operation] = parse(query).definitions
     const declared = operation?.kind === 'OperationDefinition' ? (operation.variableDefinitions ?? []) : []
     const given = Object.keys(JSON.parse(variables || '{}') as object)
@@ -57,9 +57,9 @@ describe('run in order with the key of a new account', () => {
     const { query, variables } = examples.find((example) => example.name === name)!
     const filled = fillPlaceholders(variables, known)
     expect(filled).not.toContain('…')
-    const answer = await owner.graphql(query, JSON.parse(filled || '{}'))
-    Object.assign(known, collectIds(answer.body.data))
-    return answer
+    const response = await owner.graphql(query, JSON.parse(filled || '{}'))
+    Object.assign(known, collectIds(response.body.data))
+    return response
   }
 
   const subscriptions = examples.filter(({ query }) => /^subscription\b/m.test(query)).map(({ name }) => name)
@@ -80,7 +80,7 @@ describe('run in order with the key of a new account', () => {
     stream.close()
   })
 
-  test('ifMatch checks the version', async () => {
+  test('a change with an old version in ifMatch is PRECONDITION_FAILED', async () => {
     const stale = { ...known, iss: { id: known['iss']!.id, version: '1' } }
     const { query, variables } = examples.find(({ name }) => name === '07-change-issuer')!
     const { body } = await owner.graphql(query, JSON.parse(fillPlaceholders(variables, stale)))

@@ -1,5 +1,5 @@
 /**
- * Limits before execution, batching, GET, anonymous callers and the form of errors (docs/contract.md#graphql-limits,
+ * Limits of documents, refused requests, and the format of errors (docs/contract.md#graphql-limits,
  * docs/contract.md#graphql-api).
  */
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
@@ -29,13 +29,13 @@ async function expectRefused(query: string, variables?: Record<string, unknown>)
   return body.errors[0]
 }
 
-/** `account { issuers { data { clients … } } }` has four levels of rows; this document nests them through fragments. */
+/** Returns a document in which each fragment spreads the next one twice, so that its expansion has 2^levels fields. */
 const nestedFragments = (levels: number) => {
   const fragments = Array.from({ length: levels }, (_, i) => `fragment F${i} on Query { ...F${i + 1} ...F${i + 1} }`)
   return `{ ...F0 } ${fragments.join(' ')} fragment F${levels} on Query { __typename }`
 }
 
-test('a document over 500 fields or 20 root fields is 400 before anything runs', async () => {
+test('a document with more than 500 fields or 20 root fields is 400', async () => {
   const aliases = (count: number) => Array.from({ length: count }, (_, i) => `f${i}: id`).join(' ')
   expect((await runGraphql(`{ me { ${aliases(490)} } }`)).status).toBe(200)
   await expectRefused(`{ me { ${aliases(501)} } }`)
@@ -46,13 +46,13 @@ test('a document over 500 fields or 20 root fields is 400 before anything runs',
   await expectRefused(`{ ... { ${roots(11)} } ...F } fragment F on Query { ${roots(11).replaceAll('r', 's')} }`)
 })
 
-test('each mutation of a document counts, also inside fragments', async () => {
+test('the limit of root fields includes mutations, also in fragments', async () => {
   const calls = Array.from({ length: 21 }, (_, i) => `m${i}: deleteIssuer(${inAccount()}, issuerId: "iss_x")`).join(' ')
   await expectRefused(`mutation { ${calls} }`)
   await expectRefused(`mutation { ...F } fragment F on Mutation { ${calls} }`)
 })
 
-test('the product of page sizes along a path is limited, however the document is written', async () => {
+test('the product of nested page sizes is limited, also with fragments, aliases and variables', async () => {
   const rows = '{ issuers(limit: 100) { data { id clients(limit: 100) { data { id } } } } }'
   await expectRefused(`{ accounts(limit: 100) { data ${rows} } }`)
   await expectRefused(`{ accounts(limit: 100) { ...A } }
@@ -75,17 +75,17 @@ test('the product of page sizes along a path is limited, however the document is
   ).toBe(200)
 })
 
-test('fragments that spread each other twice are handled in linear time', async () => {
+test('fragments that expand exponentially and recursive fragments are refused', async () => {
   await expectRefused(nestedFragments(200))
   await expectRefused(
     `{ me { ...F0 } } ${Array.from({ length: 200 }, (_, i) => `fragment F${i} on Caller { ...F${i + 1} ...F${i + 1} }`).join(' ')} fragment F200 on Caller { id }`,
   )
-  // A recursive fragment.
+  // Recursive fragments.
   await expectRefused('{ ...A } fragment A on Query { ...B } fragment B on Query { ...A }')
   await expectRefused('{ me { ...A } } fragment A on Caller { id ...A }')
 })
 
-test('a document has at most 5,000 tokens and 256 KiB', async () => {
+test('a document with more than 5,000 tokens is 400, and one with more than 256 KiB is 413', async () => {
   await expectRefused(`{ me { id ${'id '.repeat(5000)} } }`)
   const large = await runGraphql(`{ me { id } } # ${'x'.repeat(256 * 1024)}`)
   expect(large.status).toBe(413)
@@ -103,7 +103,7 @@ test('invalid documents and unknown names are 400 with code and status', async (
     '',
     '{',
     '{ nothing }',
-    // Also the code of a network error.
+    // A field with the name of a network error code, which must not be handled as a network error.
     '{ ECONNREFUSED }',
     'query A { me { id } } query B { me { id } }',
     '{ me { id }',
@@ -135,9 +135,9 @@ test('invalid documents and unknown names are 400 with code and status', async (
     '7',
     '{"query":',
   ]) {
-    const answer = await fixture.owner.request('POST', '/graphql', body)
+    const response = await fixture.owner.request('POST', '/graphql', body)
     const text = JSON.stringify(body)
-    expect({ text, status: answer.status, code: answer.body.errors?.[0].extensions }).toMatchObject({
+    expect({ text, status: response.status, code: response.body.errors?.[0].extensions }).toMatchObject({
       text,
       status: 400,
       code: { code: 'INVALID_REQUEST', status: 400, request_id: expect.stringMatching(/^req_/) },
@@ -145,62 +145,62 @@ test('invalid documents and unknown names are 400 with code and status', async (
   }
 })
 
-test('batching is refused', async () => {
-  const answer = await fixture.owner.request('POST', '/graphql', [
+test('a batch of operations is refused', async () => {
+  const response = await fixture.owner.request('POST', '/graphql', [
     { query: '{ me { id } }' },
     { query: '{ me { id } }' },
   ])
-  expect(answer.status).toBe(400)
-  expect(answer.text).not.toContain('ak_')
+  expect(response.status).toBe(400)
+  expect(response.text).not.toContain('ak_')
 })
 
-test('cross-site request forms are refused: GET, forms, plain text', async () => {
+test('requests that browsers send to other sites without a preflight are refused: GET, forms and plain text', async () => {
   const query = encodeURIComponent('{ me { id } }')
   const get = await fixture.owner.get(`/graphql?query=${query}`)
   expect(get.status).toBeGreaterThanOrEqual(400)
   expect(get.status).toBeLessThan(500)
   expect(get.text).not.toContain('ak_')
   for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data', '']) {
-    const answer = await fixture.owner.request('POST', '/graphql', JSON.stringify({ query: '{ me { id } }' }), {
+    const response = await fixture.owner.request('POST', '/graphql', JSON.stringify({ query: '{ me { id } }' }), {
       'content-type': type,
     })
-    expect({ type, client: answer.status >= 400 && answer.status < 500 }).toEqual({ type, client: true })
-    expect(answer.text).not.toContain('ak_')
+    expect({ type, client: response.status >= 400 && response.status < 500 }).toEqual({ type, client: true })
+    expect(response.text).not.toContain('ak_')
   }
   const simple = await fixture.owner.get(`/graphql?query=${query}`, { 'apollo-require-preflight': '1' })
   expect({ status: simple.status, allow: simple.headers.get('allow') }).toEqual({ status: 405, allow: 'POST' })
   for (const method of ['PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
-    const answer = await fixture.owner.request(method, '/graphql')
-    expect({ method, client: answer.status >= 400 && answer.status < 500 }).toEqual({ method, client: true })
+    const response = await fixture.owner.request(method, '/graphql')
+    expect({ method, client: response.status >= 400 && response.status < 500 }).toEqual({ method, client: true })
   }
 })
 
-test('anonymous callers get 401 and nothing of the schema', async () => {
+test('anonymous callers get 401 and no part of the schema', async () => {
   for (const query of ['{ __schema { types { name } } }', '{ __typename }', '{ nothing }', '{', '{ account { id } }']) {
-    const answer = await createApiClient(app.baseUrl).graphql(query)
-    expect(answer.status).toBe(401)
-    expect(answer.body.errors).toHaveLength(1)
-    expect(answer.body.errors[0].extensions).toMatchObject({ code: 'UNAUTHORIZED', status: 401 })
-    expect(answer.text).not.toMatch(/Did you mean|Cannot query|Syntax/)
+    const response = await createApiClient(app.baseUrl).graphql(query)
+    expect(response.status).toBe(401)
+    expect(response.body.errors).toHaveLength(1)
+    expect(response.body.errors[0].extensions).toMatchObject({ code: 'UNAUTHORIZED', status: 401 })
+    expect(response.text).not.toMatch(/Did you mean|Cannot query|Syntax/)
   }
 })
 
-test('errors have code, status, request id and the errors of the input', async () => {
-  const answer = await runGraphql(
+test('an error contains code, status, request id and the errors of the input', async () => {
+  const response = await runGraphql(
     `mutation { createClient(${inIssuer()}, input: {name: "x", type: external, confidential: false, settings: {openid: {redirect_uris: ["javascript:alert(1)"]}}}) { id } }`,
   )
-  expect(answer.body.data).toBeNull()
-  expect(answer.body.errors[0].extensions).toEqual({
+  expect(response.body.data).toBeNull()
+  expect(response.body.errors[0].extensions).toEqual({
     code: 'INVALID_REQUEST',
     status: 400,
     request_id: expect.stringMatching(/^req_/),
     details: [{ field: 'settings.openid.redirect_uris[0]', code: 'invalid_format', message: expect.any(String) }],
   })
-  expect(answer.headers.get('x-request-id')).toBe(answer.body.errors[0].extensions.request_id)
-  expect(answer.text).not.toMatch(/stack|node_modules|\.ts:/)
+  expect(response.headers.get('x-request-id')).toBe(response.body.errors[0].extensions.request_id)
+  expect(response.text).not.toMatch(/stack|node_modules|\.ts:/)
 })
 
-test('an internal error is masked: no cause, no SQL, only the request id', async () => {
+test('an internal error contains the request id, but neither the cause nor SQL', async () => {
   const { prisma } = app.gatehouse.database
   await prisma.$executeRawUnsafe('ALTER TABLE verifiers RENAME TO hidden')
   try {
@@ -224,11 +224,11 @@ test('an internal error is masked: no cause, no SQL, only the request id', async
   }
 })
 
-test('a failed mutation does not roll back the previous one; each has its own result', async () => {
+test('a failed mutation does not roll back an earlier mutation of the document', async () => {
   const create = (alias: string, name: string) =>
     `${alias}: createIssuer(${inAccount()}, input: {name: "${name}"}) { name }`
-  const answer = await runGraphql(`mutation { ${create('a', 'First')} ${create('b', ' ')} }`)
-  expect(answer.body.errors[0].path).toEqual(['b'])
+  const response = await runGraphql(`mutation { ${create('a', 'First')} ${create('b', ' ')} }`)
+  expect(response.body.errors[0].path).toEqual(['b'])
   const { data } = expectStatus(await fixture.owner.get(`${fixture.A}/issuers`), 200)
   expect(data.some((issuer: AnyJson) => issuer.name === 'First')).toBe(true)
 })

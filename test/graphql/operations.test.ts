@@ -1,5 +1,6 @@
 /**
- * The build precompiles the documents behind `/v1` and the server does not validate them at start, so this test does.
+ * The documents behind `/v1`. The build precompiles the documents, and the server does not validate them at its start,
+ * so this test validates them.
  */
 import { describe, expect, test } from '@jest/globals'
 import { validate } from 'graphql'
@@ -13,10 +14,10 @@ const operations = [...readOperations('rest', restNameOfAlias).values()]
 describe.each(operations)('$name', ({ document, definition }) => {
   test('is valid for the schema', () => expect(validate(schema(), document)).toEqual([]))
 
-  test('runs one root field', () => expect(definition.selectionSet.selections).toHaveLength(1))
+  test('has one root field', () => expect(definition.selectionSet.selections).toHaveLength(1))
 })
 
-test('is run by a route', () => {
-  const run = new Set([...loadRouteBindings().keys()].map(({ operation }) => operation))
-  expect(operations.map(({ name }) => name).filter((name) => !run.has(name))).toEqual([])
+test('each document belongs to a route', () => {
+  const used = new Set([...loadRouteBindings().keys()].map(({ operation }) => operation))
+  expect(operations.map(({ name }) => name).filter((name) => !used.has(name))).toEqual([])
 })

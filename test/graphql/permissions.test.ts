@@ -1,6 +1,7 @@
 /**
- * Compares `permissions` with the decisions of the authorization check for every kind of caller, resource path and root
- * field. Operations use missing resources and outdated versions, so that an allowed operation changes nothing.
+ * Compares the query `permissions` with the decisions of the authorization check, for all kinds of callers, resource
+ * paths and root fields. The operations have ids of missing resources and old versions in ifMatch, so that allowed
+ * operations change nothing.
  */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { callRootField, type RootField, readRootFields, restRouteOf } from '../contract/root-fields.js'
@@ -73,7 +74,7 @@ beforeAll(async () => {
   }
   const few = ['issuers:read', 'issuers.users:manage', 'notes:write', 'issuers.organizations.members:delete', 'my:own']
   const scopes = ['issuers:read', 'issuers.clients:write', 'issuers.organizations.groups:manage']
-  const made = await owner.post(`${I}/users`, { username_type: 'unique', username: uniqueName('u'), scopes })
+  const userResponse = await owner.post(`${I}/users`, { username_type: 'unique', username: uniqueName('u'), scopes })
   Object.assign(callers, {
     'an account key with all scopes': owner,
     'an account key with few scopes': await createRestrictedKey(mine, { scopes: few }),
@@ -83,7 +84,7 @@ beforeAll(async () => {
     'an organization key with all scopes': await ofOrganization({}),
     'an organization key with few scopes': await ofOrganization({ scopes: few }),
     'a machine client': await createMachineClient(mine, scopes),
-    'a personal token': await createPersonalTokenClient(mine, expectStatus(made, 201).data.id, {
+    'a personal token': await createPersonalTokenClient(mine, expectStatus(userResponse, 201).data.id, {
       scopes: scopes.slice(1),
     }),
     'an administrator organization member': console.member,
@@ -154,17 +155,17 @@ function idsOfMissingResources({ accountId, issuerId, orgId }: ResourcePath): Fi
 }
 
 const pathArguments = ['accountId', 'issuerId', 'orgId'] as const
-/** Checks whether this field runs with the ids of the path. */
+/** Returns true when the path has every id that the field requires. */
 const fitsPath = ({ args }: RootField, path: ResourcePath): boolean =>
   pathArguments.every(
     (name) => path[name] !== undefined || !args.some((arg) => arg.name === name && arg.type.endsWith('!')),
   )
 
-/** Messages of the authorization check, as opposed to errors of the operations. */
+/** Returns true for an error of the authorization check, and false for an error of the operation. */
 const isAuthorizationError = (status: number, description: string | undefined): boolean =>
   [401, 403].includes(status) || (status === 404 && description === 'There is no such resource.')
 
-/** Decisions of the authorization check by caller, root field and ids. */
+/** Known decisions of the authorization check, by caller, root field and ids. */
 const decisions = new Map<string, Promise<boolean>>()
 function isAllowed(api: ApiClient, root: RootField, path: ResourcePath): Promise<boolean> {
   const ids = pathArguments.map((name) => root.args.some((arg) => arg.name === name) && path[name])
@@ -177,17 +178,17 @@ function isAllowed(api: ApiClient, root: RootField, path: ResourcePath): Promise
 async function runAndCheck(api: ApiClient, root: RootField, path: ResourcePath): Promise<boolean> {
   const given = Object.entries(path).filter(([name]) => root.args.some((arg) => arg.name === name))
   const has = (name: string) => root.args.some((arg) => arg.name === name)
-  const { answer, status } = await callRootField(api, root, idsOfMissingResources(path), {
+  const { answer: response, status } = await callRootField(api, root, idsOfMissingResources(path), {
     ...Object.fromEntries(given),
     ...(has('ifMatch') && { ifMatch: '"1"' }),
   })
-  const [error] = answer.body.errors ?? []
+  const [error] = response.body.errors ?? []
   const may = !isAuthorizationError(status, error?.message)
   await expectSameDecisionOverRest(api, root, path, may)
   return may
 }
 
-/** Callers with partial authority. test/security/access-matrix.test.ts covers callers with all or no authority. */
+/** Callers with a part of the scopes. test/security/access-matrix.test.ts tests callers with all or no scopes. */
 const callersOverRest = [
   'an account key with few scopes',
   'an account key bound to an issuer',
@@ -196,7 +197,7 @@ const callersOverRest = [
   'an administrator organization member',
 ] as const
 
-/** Runs the same operation over `/v1`, including destructive ones. */
+/** Sends the operation to `/v1` and expects the decision `may`. */
 async function expectSameDecisionOverRest(
   api: ApiClient,
   root: RootField,
@@ -204,7 +205,7 @@ async function expectSameDecisionOverRest(
   may: boolean,
 ): Promise<void> {
   const route = restRouteOf(root)
-  // An optional filter in GraphQL that is an id is not part of the REST path.
+  // An optional id argument in GraphQL is a filter, which the REST path does not contain.
   const filtered = root.args.some(({ name, type }) => name in path && !type.endsWith('!'))
   if (!route || filtered || !callersOverRest.some((who) => callers[who] === api)) return
   const { status, body } = await sendRouteRequest(api, route, idsOfMissingResources(path), { 'if-match': '"1"' })
@@ -218,11 +219,11 @@ describe('permissions equals the decisions of the authorization check', () => {
       const permissions = await permissionsOf(api, path)
       const found: { may: string[]; listed: string[] } = { may: [], listed: [] }
       const check = async (root: RootField) => {
-        // If the path is a 404, only operations that name the full path are compared: none of them may run.
-        const whole = pathArguments.every(
+        // For a path that is 404, compares only operations with all ids of the path, which must be refused.
+        const takesAllIds = pathArguments.every(
           (name) => path[name] === undefined || root.args.some((arg) => arg.name === name),
         )
-        if (permissions === null && !whole) return
+        if (permissions === null && !takesAllIds) return
         const may = await isAllowed(api, root, path)
         if (may) found.may.push(root.name)
         const names = permissions?.[root.kind === 'query' ? 'queries' : 'mutations']
@@ -234,7 +235,7 @@ describe('permissions equals the decisions of the authorization check', () => {
   })
 })
 
-test('scopes are listed one by one, including those that manage and svc:all imply', async () => {
+test('permissions lists each scope, including those that manage and svc:all include', async () => {
   const few = await permissionsOf(callers['an account key with few scopes'], paths['issuer']!)
   expect(few?.scopes).toEqual([
     'issuers.organizations.members:delete',
@@ -258,18 +259,18 @@ test('scopes are listed one by one, including those that manage and svc:all impl
   )
 })
 
-test('a path with an issuer includes the operations of its account, with an organization all operations', async () => {
-  const answers = await Promise.all(
+test('a path with an issuer includes the operations of the account, and a path with an organization includes all operations', async () => {
+  const results = await Promise.all(
     ['account', 'issuer', 'organization'].map((where) => permissionsOf(mine.owner, paths[where]!)),
   )
-  expect(answers.map((answer) => answer?.mutations.includes('updateAccount'))).toEqual([true, true, true])
-  expect(answers.map((answer) => answer?.mutations.includes('createUser'))).toEqual([false, true, true])
-  expect(answers.map((answer) => answer?.queries.includes('organizationMembers'))).toEqual([false, false, true])
+  expect(results.map((result) => result?.mutations.includes('updateAccount'))).toEqual([true, true, true])
+  expect(results.map((result) => result?.mutations.includes('createUser'))).toEqual([false, true, true])
+  expect(results.map((result) => result?.queries.includes('organizationMembers'))).toEqual([false, false, true])
   const everything = roots.map(({ name }) => name).filter((name) => name !== 'createAccount')
-  expect([...(answers[2]?.queries ?? []), ...(answers[2]?.mutations ?? [])].sort()).toEqual(everything.sort())
+  expect([...(results[2]?.queries ?? []), ...(results[2]?.mutations ?? [])].sort()).toEqual(everything.sort())
 })
 
-test('a path of another tenant, a deleted and an unknown one are the same 404', async () => {
+test('a path with ids of another tenant, of a deleted issuer or with unknown ids is 404', async () => {
   const unknown = (prefix: string) => `${prefix}_${'0'.repeat(26)}`
   const { accountId, issuerId, ids } = mine
   const gone = expectStatus(await mine.owner.post(`${mine.A}/issuers`, { name: 'Gone' }), 201).data.id
@@ -288,7 +289,7 @@ test('a path of another tenant, a deleted and an unknown one are the same 404', 
   expect(await permissionsOf(app.operator, { accountId: unknown('acc') })).toBeNull()
 })
 
-test('an organization without its issuer is 400', async () => {
+test('a path with an organization but without an issuer is 400', async () => {
   const { body } = await mine.owner.graphql(permissionsQuery, { accountId: mine.accountId, orgId: mine.ids.org_id })
   const details: AnyJson = body.errors[0].extensions
   expect(details).toMatchObject({ status: 400, details: [{ field: 'issuerId', code: 'required' }] })

@@ -1,4 +1,4 @@
-/** The files of the playground as a browser loads them, and its page before the first request. */
+/** The files of the playground, and its handling of credentials, examples and event streams. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer, request, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -27,14 +27,19 @@ afterAll(() => {
   for (const server of servers) server.close()
 })
 
-interface Got {
+interface ReceivedResponse {
   status: number
   headers: NodeJS.Dict<string | string[]>
   body: Buffer
 }
 
-/** Sends the path unchanged, because fetch would normalize `..`. */
-function get(port: number, path: string, headers: Record<string, string> = {}, method = 'GET'): Promise<Got> {
+/** Sends a request without changing the path. `fetch` would normalize `..`. */
+function get(
+  port: number,
+  path: string,
+  headers: Record<string, string> = {},
+  method = 'GET',
+): Promise<ReceivedResponse> {
   return new Promise((done, fail) => {
     request({ host: '127.0.0.1', port, path, method, headers, agent: false }, (response) => {
       const chunks: Buffer[] = []
@@ -50,7 +55,7 @@ function get(port: number, path: string, headers: Record<string, string> = {}, m
 
 describe('files', () => {
   let port: number
-  let page: Got
+  let page: ReceivedResponse
   let script: string
 
   beforeAll(async () => {
@@ -59,7 +64,7 @@ describe('files', () => {
     script = /src="([^"]+)"/.exec(page.body.toString())![1]!
   })
 
-  test('the page is revalidated on each load, and its policy blocks other origins', async () => {
+  test('browsers revalidate the page on each load, and the Content-Security-Policy blocks other origins', async () => {
     expect(page.status).toBe(200)
     expect(page.headers['content-type']).toBe('text/html; charset=utf-8')
     expect(page.headers['cache-control']).toBe('no-cache')
@@ -77,7 +82,7 @@ describe('files', () => {
     expect((await get(port, '/playground/')).body).toEqual(page.body)
   })
 
-  test('its files are cached permanently, and compressed if the client accepts it', async () => {
+  test('other files are cached permanently, and compressed if the client accepts gzip', async () => {
     const plain = await get(port, script)
     expect(plain.status).toBe(200)
     expect(plain.headers['content-type']).toBe('text/javascript; charset=utf-8')
@@ -93,7 +98,7 @@ describe('files', () => {
     expect((await get(port, script, { 'Accept-Encoding': 'gzip;q=0' })).headers['content-encoding']).toBeUndefined()
   })
 
-  test('HEAD returns the headers without a body; other methods are refused', async () => {
+  test('HEAD returns the headers without a body, and other methods are refused', async () => {
     const head = await get(port, script, {}, 'HEAD')
     const full = await get(port, script)
     expect(head.status).toBe(200)
@@ -127,7 +132,7 @@ describe('files', () => {
   })
 })
 
-test('the page shows a message when the bundle is missing', async () => {
+test('without the built files, the page is 503 with the command of the build', async () => {
   const empty = mkdtempSync(join(tmpdir(), 'gatehouse-no-playground-'))
   const port = await serve(empty)
   const { status, body } = await get(port, '/playground')
@@ -147,11 +152,11 @@ test.each([
   ['ak_1', { error: expect.stringContaining('secret is missing') }],
   ['two words', { error: expect.stringContaining('neither') }],
   ['tökén', { error: expect.stringContaining('neither') }],
-])('the credential %j', (pasted, expected) => {
+])('readCredential(%j)', (pasted, expected) => {
   expect(readCredential(pasted)).toEqual(expected)
 })
 
-test('ids and versions of a response fill the next variables', () => {
+test('ids and versions of a response replace the placeholders in variables', () => {
   const id = (prefix: string, end: string) => `${prefix}_${'0'.repeat(25)}${end}`
   const known = collectIds({
     issuers: { data: [{ id: id('iss', 'a'), updatedAt: 7, accountId: id('acc', 'a') }, { id: id('iss', 'b') }] },
@@ -163,7 +168,7 @@ test('ids and versions of a response fill the next variables', () => {
   )
 })
 
-test('an event stream is parsed at any chunk boundaries', async () => {
+test('an event stream is parsed with any chunk sizes', async () => {
   const text =
     'event: next\r\ndata: {"data":{"n":1}}\r\n\r\n:\n\nevent: next\ndata: {"data":\ndata: {"n":"…"}}\n\nevent: complete\ndata:\n\nevent: next\ndata: {}\n\n'
   const bytes = new TextEncoder().encode(text)
@@ -175,7 +180,7 @@ test('an event stream is parsed at any chunk boundaries', async () => {
       },
     })
     const seen = []
-    for await (const answer of readEvents(body)) seen.push(answer)
+    for await (const message of readEvents(body)) seen.push(message)
     expect(seen).toEqual([{ data: { n: 1 } }, { data: { n: '…' } }])
   }
 })

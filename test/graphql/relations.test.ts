@@ -1,6 +1,6 @@
 /**
- * Number of SQL statements per request: one per relation for any number of rows. A `/v1` read needs one besides the
- * authentication.
+ * The number of SQL statements of a request: in GraphQL one per relation, for any number of rows, and in `/v1` one per
+ * GET request. The statement of the authentication is not counted.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -25,7 +25,7 @@ import { startApp, type TestApp } from '../setup/start-app.js'
 
 let app: TestApp
 let fixture: TenantFixture
-/** Texts of the statements that the application has sent. */
+/** Texts of the statements that the application has sent since `statementsDuring` was called. */
 const sent: string[] = []
 
 beforeAll(async () => {
@@ -50,19 +50,19 @@ beforeAll(async () => {
 })
 afterAll(() => app.close())
 
-/** The authentication statement: the row of the key, or everything that a token depends on. */
-const isLookUp = (text: string) => /api_keys k JOIN accounts|LEFT JOIN personal_tokens p/.test(text)
+/** Returns true for the statement that authenticates an API key or an access token. */
+const isAuthentication = (text: string) => /api_keys k JOIN accounts|LEFT JOIN personal_tokens p/.test(text)
 
-/** Returns the statements that a function sends besides the authentication of its caller. */
+/** Returns the statements that a function causes, without the authentication of the caller. */
 async function statementsDuring(work: () => Promise<unknown>): Promise<string[]> {
   sent.length = 0
   await work()
-  expect(sent.filter(isLookUp)).toHaveLength(1)
-  // Notifications of earlier writes arrive at any time.
-  return sent.filter((text) => !isLookUp(text) && !text.includes('pg_notify'))
+  expect(sent.filter(isAuthentication)).toHaveLength(1)
+  // Ignores the notifications of earlier changes, which may be sent at the same time.
+  return sent.filter((text) => !isAuthentication(text) && !text.includes('pg_notify'))
 }
 
-test('account → issuers → clients is one statement each, for any number of rows', async () => {
+test('account, issuers and clients are one statement each, for any number of rows', async () => {
   const query =
     'query ($id: ID!) { account(accountId: $id) { id domains { host } issuers(limit: 10) { data { id name clients(limit: 10) { data { id name issuerId } hasMore nextCursor } } } } }'
   let body: AnyJson
@@ -77,7 +77,7 @@ test('account → issuers → clients is one statement each, for any number of r
   expect({ count: texts.length, texts }).toEqual({ count: 3, texts })
 })
 
-test('lists of accounts and issuers load their relations in one batch', async () => {
+test('a list of accounts loads the issuers, and their clients, with one statement each', async () => {
   for (let i = 0; i < 3; i++) await createTenant(app)
   const accounts = await statementsDuring(() =>
     app.operator.graphql(
@@ -87,7 +87,7 @@ test('lists of accounts and issuers load their relations in one batch', async ()
   expect({ count: accounts.length, accounts }).toEqual({ count: 3, accounts })
 })
 
-test('different page sizes of one relation are not mixed', async () => {
+test('aliases of a relation with different page sizes have different results', async () => {
   const query =
     'query ($id: ID!) { account(accountId: $id) { one: issuers(limit: 1) { data { id } hasMore } two: issuers(limit: 2) { data { id } hasMore } all: issuers { data { id } hasMore } } }'
   const { body } = await fixture.owner.graphql(query, { id: fixture.accountId })
@@ -96,7 +96,7 @@ test('different page sizes of one relation are not mixed', async () => {
   expect([one.hasMore, two.hasMore, all.hasMore]).toEqual([true, true, false])
 })
 
-test('loaders last for one request: changes of another caller are visible immediately', async () => {
+test('results are not cached between requests', async () => {
   const query = 'query ($id: ID!) { account(accountId: $id) { issuers(limit: 1) { data { description } } } }'
   const read = async () =>
     (await fixture.owner.graphql(query, { id: fixture.accountId })).body.data.account.issuers.data[0].description
@@ -108,44 +108,44 @@ test('loaders last for one request: changes of another caller are visible immedi
 })
 
 test.each(routes.filter(({ method }) => method === 'GET').map((route) => [`GET ${route.path}`, route] as const))(
-  '%s costs one statement besides the authentication',
+  '%s needs one statement besides the authentication',
   async (_, route) => {
     const texts = await statementsDuring(async () =>
       expect((await sendRouteRequest(fixture.owner, route, fixture.ids)).status).toBe(200),
     )
-    // An organization key also reads whether the organization is suspended. Event counts also read up to which event
-    // they are precomputed.
+    // Some routes need a second statement: API keys of an organization depend on the status of the organization, and
+    // event counts depend on the event up to which counts are precomputed.
     const allowed = /OrganizationApiKeys?$|EventAggregate$/.test(route.operation) ? 2 : 1
     expect({ few: texts.length <= allowed, texts }).toEqual({ few: true, texts })
   },
 )
 
-test('a Bearer token costs one lookup too: of a machine client, of a user, of a personal token', async () => {
+test('a request with an access token of a machine client, a user or a personal token needs one statement besides the authentication', async () => {
   const scopes = ['issuers.clients:read']
-  const person = `${uniqueName('ada')}@example.com`
+  const username = `${uniqueName('ada')}@example.com`
   const realm = new Realm(app, fixture)
-  const id = await realm.createUser(person)
+  const id = await realm.createUser(username)
   expectStatus(await fixture.owner.patch(`${fixture.I}/users/${id}`, { scopes }), 200)
-  const notebook = await realm.createClient({ allowed_resources: [app.baseUrl] }, { settings: { scopes } })
+  const client = await realm.createClient({ allowed_resources: [app.baseUrl] }, { settings: { scopes } })
   const params = { resource: app.baseUrl, scope: `openid ${scopes}` }
-  const { access_token } = await realm.signInForTokens(notebook, person, params)
+  const { access_token } = await realm.signInForTokens(client, username, params)
   for (const api of [
     await createMachineClient(fixture, scopes),
     createApiClient(app.baseUrl, access_token),
     await createPersonalTokenClient(fixture, id),
   ]) {
-    // Each process loads the signing key once.
+    // The first request also loads the signing key.
     expectStatus(await api.get(`${fixture.I}/clients`), 200)
     const texts = await statementsDuring(async () => expectStatus(await api.get(`${fixture.I}/clients`), 200))
     expect({ count: texts.length, texts }).toEqual({ count: 1, texts })
   }
 })
 
-test('graphql/schema.graphql is the schema of this build; otherwise run npm run sdl', () => {
+test('graphql/schema.graphql is up to date; npm run sdl writes it', () => {
   expect(readFileSync(join(packageRoot, 'graphql/schema.graphql'), 'utf8')).toBe(sdl())
 })
 
-test('type names are singular nouns, fields are camelCase, lists are {data, nextCursor, hasMore}', () => {
+test('page types have the fields data, nextCursor and hasMore, and field names contain no underscore', () => {
   const text = sdl()
   for (const [, name, body] of text.matchAll(/type (\w+Page) \{([^}]*)\}/g)) {
     expect({ name, fields: [...body!.matchAll(/^ {2}(\w+):/gm)].map(([, field]) => field).sort() }).toEqual({

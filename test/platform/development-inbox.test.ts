@@ -28,15 +28,18 @@ describe('the development inbox is enabled with a loopback BASE_URL', () => {
   })
 })
 
-describe('the development inbox is disabled with a public BASE_URL, with a warning at startup', () => {
-  test.each(['https://id.example.com', 'http://127.0.0.1.example.com'])('BASE_URL=%s', async (BASE_URL) => {
-    const { config, messages } = logWithConfig({ BASE_URL })
-    expect(hasDevelopmentInbox(config)).toBe(false)
-    expect(messages).toEqual([expect.stringMatching(/^warn: MAIL_URL is not set: mail is not sent; set it to smtp:/)])
-    await expect(createMailer(config, Date.now).send(mail, 'x')).rejects.toThrow('MAIL_URL is not set')
-  })
+describe('the development inbox is disabled', () => {
+  test.each(['https://id.example.com', 'http://127.0.0.1.example.com'])(
+    'with BASE_URL=%s, with a warning at startup',
+    async (BASE_URL) => {
+      const { config, messages } = logWithConfig({ BASE_URL })
+      expect(hasDevelopmentInbox(config)).toBe(false)
+      expect(messages).toEqual([expect.stringMatching(/^warn: MAIL_URL is not set: mail is not sent; set it to smtp:/)])
+      await expect(createMailer(config, Date.now).send(mail, 'x')).rejects.toThrow('MAIL_URL is not set')
+    },
+  )
 
-  test('with MAIL_URL, nothing is logged and mail is not stored', () => {
+  test('with MAIL_URL, without a message at startup', () => {
     const { config, messages } = logWithConfig({ MAIL_URL: 'smtp://127.0.0.1:2525' })
     expect([hasDevelopmentInbox(config), messages]).toEqual([false, []])
   })
@@ -51,13 +54,13 @@ describe('over HTTP', () => {
     await app?.close()
   })
 
-  /** Requests the inbox at an address of this machine with a Host header. @returns the status */
-  const requestInbox = (at: string, name: string) =>
+  /** Requests the inbox at an address of this machine with a host name in Host. @returns the status */
+  const requestInbox = (address: string, hostName: string) =>
     new Promise<number | undefined>((done, fail) => {
       const { port } = new URL(app.baseUrl)
-      get({ host: at, port, path: '/dev/mail', headers: { host: `${name}:${port}` } }, (answer) => {
-        answer.resume()
-        done(answer.statusCode)
+      get({ host: address, port, path: '/dev/mail', headers: { host: `${hostName}:${port}` } }, (response) => {
+        response.resume()
+        done(response.statusCode)
       }).on('error', fail)
     })
   const externalAddresses = Object.values(networkInterfaces())

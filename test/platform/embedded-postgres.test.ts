@@ -21,7 +21,7 @@ import pg from 'pg'
 import { startEmbeddedPostgres } from '../../src/platform/postgres/embedded.js'
 import { waitUntil } from '../setup/wait-until.js'
 
-// Most tests share one cluster, because creating one is slow. The space in the path is intentional.
+// Most tests use the same cluster, because creating one is slow. The path contains a space, which must work.
 const root = realpathSync(mkdtempSync(join(tmpdir(), 'gatehouse embedded ')))
 const home = join(root, 'data')
 const children: ChildProcess[] = []
@@ -57,11 +57,11 @@ const program = `
   process.on('SIGTERM', () => stop().then(() => process.exit(0)))
   setInterval(() => undefined, 1000)`
 
-/** Starts another Gatehouse process on the data directory. */
+/** Starts another process that uses the data folder. */
 function spawnOther(folder: string, options: { uid?: number; gid?: number } = {}): ChildProcess {
   folders.add(folder)
-  const words = ['--input-type=module', '-e', program, launcher, folder]
-  const child = spawn(process.execPath, words, {
+  const args = ['--input-type=module', '-e', program, launcher, folder]
+  const child = spawn(process.execPath, args, {
     ...options,
     cwd: '/',
     detached: true,
@@ -91,7 +91,7 @@ afterEach(async () => {
 afterAll(() => rmSync(root, { recursive: true, force: true, maxRetries: 10 }))
 
 describe('the embedded PostgreSQL', () => {
-  test('creates a database in a private directory below a private directory, and keeps its data over a restart', async () => {
+  test('creates its data folder for the owner only, and keeps the data after a restart', async () => {
     chmodSync(root, 0o700)
     const first = await start()
     await runQuery(first.url, 'CREATE TABLE kept AS SELECT 42 AS answer')
@@ -138,7 +138,7 @@ describe('the embedded PostgreSQL', () => {
     await stop()
   })
 
-  test('allows one process per data directory: a second one fails, and a killed one releases the lock', async () => {
+  test('allows one process per data folder: a second process fails, and a kill releases the lock', async () => {
     const other = spawnOther(home)
     await nextLine(other)
     const refusal = `${home} is in use by another Gatehouse (process ${other.pid}); stop it first`
@@ -147,7 +147,7 @@ describe('the embedded PostgreSQL', () => {
     await (await start()).stop()
   })
 
-  test('allows one process per data directory, also when several start in parallel', async () => {
+  test('allows one process per data folder, also when several processes start in parallel', async () => {
     const starts = await Promise.all([1, 2, 3].map(async () => nextLine(spawnOther(home))))
     expect(starts.filter((line) => line.startsWith('postgres://'))).toHaveLength(1)
   })
@@ -189,7 +189,7 @@ describe('the embedded PostgreSQL', () => {
   test('restarts a server that exits', async () => {
     const { url, stop } = await start()
     process.kill(serverPid(), 'SIGKILL')
-    await waitUntil('the server answers again', () => runQuery(url, 'SELECT 1').catch(() => null))
+    await waitUntil('the server accepts queries again', () => runQuery(url, 'SELECT 1').catch(() => null))
     await expect(start()).rejects.toThrow('in use')
     await stop()
   })
@@ -213,14 +213,14 @@ describe('the embedded PostgreSQL', () => {
     await stop()
   })
 
-  test('does not stop on Ctrl-C before the process has finished its requests', async () => {
+  test('Ctrl-C does not stop the server while the process finishes its requests', async () => {
     const other = spawnOther(home)
     const url = await nextLine(other)
     const pid = serverPid()
     const line = nextLine(other)
     process.kill(-other.pid!, 'SIGINT')
     expect(await line).toBe('draining')
-    // The server would handle a signal before it accepts another connection.
+    // If the SIGINT had reached the server, it would shut down before it accepted this connection.
     expect(await runQuery(url, 'SELECT 1')).toBe(1)
     expect(serverPid()).toBe(pid)
     const ended = once(other, 'exit')
@@ -228,7 +228,7 @@ describe('the embedded PostgreSQL', () => {
     expect(await ended).toEqual([0, null])
   })
 
-  test('works in a path that is too long for a socket, and removes its link', async () => {
+  test('works in a folder whose path is too long for a Unix socket, and removes its symbolic link', async () => {
     const folder = join(root, 'long '.repeat(30))
     const { url, stop } = await start(folder)
     const link = new URL(url).searchParams.get('host')!
@@ -238,8 +238,8 @@ describe('the embedded PostgreSQL', () => {
     expect(existsSync(link)).toBe(false)
   })
 
-  const reachable = process.getuid?.() === 0 && canRead(fileURLToPath(launcher), 65534)
-  ;(reachable ? test : test.skip)('runs as a user other than root', async () => {
+  const canSwitchUser = process.getuid?.() === 0 && canRead(fileURLToPath(launcher), 65534)
+  ;(canSwitchUser ? test : test.skip)('runs as a user other than root', async () => {
     const folder = join(tmpdir(), `gatehouse-ordinary-${process.pid}`)
     mkdirSync(folder, { mode: 0o700 })
     chownSync(folder, 65534, 65534)

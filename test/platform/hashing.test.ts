@@ -6,6 +6,7 @@ import { beforeAll, expect, test } from '@jest/globals'
 import { hashThrottled } from '../../src/platform/crypto/hashing.js'
 import { waitUntil } from '../setup/wait-until.js'
 
+/** Returns the process ids of the hashing processes of this process. */
 const processes = (): number[] =>
   execFileSync('ps', ['-A', '-ww', '-o', 'pid=,ppid=,args='], { encoding: 'utf8' })
     .split('\n')
@@ -13,7 +14,7 @@ const processes = (): number[] =>
     .filter((found) => Number(found?.[2]) === process.pid)
     .map((found) => Number(found![1]))
 
-/** Ends child processes that earlier test files have started. */
+// Ends hashing processes that earlier test files have started.
 beforeAll(async () => {
   for (const id of processes()) process.kill(id, 'SIGKILL')
   await waitUntil('the processes of earlier test files have ended', () => processes().length === 0)
@@ -45,9 +46,9 @@ test('no password matches an invalid hash', async () => {
 test('hashes are throttled by twice the time that the main thread was busy', async () => {
   const quick = { password: 'correct horse', existingHash: 'no hash' }
   await hashThrottled(quick)
-  // The delay after a task of the test before may still run. It ends within 100 ms, and nothing shows when.
+  // The delay after the previous task may not have ended. It takes at most 100 ms, and tests cannot observe its end.
   await sleep(110)
-  // One more than run in parallel.
+  // At most two hashes run in parallel, so the third task waits.
   const tasks = [hashThrottled(quick), hashThrottled(quick), hashThrottled(quick)]
   const began = performance.now()
   while (performance.now() - began < 40);

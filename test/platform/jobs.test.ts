@@ -1,4 +1,4 @@
-/** Periodic jobs: one process runs each job when it is due, and takes over from a crashed process. */
+/** Periodic jobs: one process runs a due job, and another process takes the job over after a crash. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals'
 import type { Context, Gatehouse } from '../../src/platform/context.js'
@@ -39,7 +39,7 @@ function start(gatehouse: Gatehouse, ...jobs: PeriodicJob[]): BackgroundWorker {
   return running
 }
 
-/** A promise that the test resolves. */
+/** Creates a promise that `release` resolves. */
 function createGate(): { gate: Promise<void>; release(): void } {
   let release = (): void => {}
   const gate = new Promise<void>((resolve) => {
@@ -48,7 +48,7 @@ function createGate(): { gate: Promise<void>; release(): void } {
   return { gate, release }
 }
 
-/** A job that records which process ran it. */
+/** Creates a job that records which process runs it. */
 function createRecordingJob(name: string, run: (by: string, context: Context) => Promise<void> = async () => {}) {
   const runs: string[] = []
   const as = (by: string): PeriodicJob => ({
@@ -66,12 +66,12 @@ const stateOf = async (job: PeriodicJob) => (await periodicStates(app.gatehouse,
 const waitForEnd = (job: PeriodicJob) =>
   waitUntil(`the run of ${job.name} has ended`, async () => (await stateOf(job)).endedAt !== null)
 
-/** Waits until the worker of each application has polled the table once more, and has started what is due. */
+/** Waits until the worker of each application has polled the table again and has started the due jobs. */
 async function waitForPolls(...apps: TestApp[]): Promise<void> {
   const counters = apps.map(({ gatehouse }) => countStatements(gatehouse.database))
   const poll = 'periodic-next-due'
   try {
-    // A poll that was already under way may have read the table too early, so two have to complete.
+    // A poll that was in progress may have read the table before this call, so the function waits for two polls.
     await waitUntil('each worker has polled', () => counters.every(({ completed }) => completed(poll) >= 2))
   } finally {
     for (const { restore } of counters) restore()
@@ -81,7 +81,7 @@ async function waitForPolls(...apps: TestApp[]): Promise<void> {
 const row = (name: string) => ({ where: { name } })
 const metricsOf = async ({ baseUrl }: TestApp) => (await fetch(`${baseUrl}/metrics`)).text()
 
-test('one of two processes runs a due job, once per interval', async () => {
+test('of two processes, one runs a due job, once per interval', async () => {
   const { gate, release } = createGate()
   const { runs, as } = createRecordingJob('shared', () => gate)
   start(app.gatehouse, as('a'))
@@ -101,13 +101,13 @@ test('another process takes over a job only when the lease of a crashed process 
   const now = app.clock.now()
   const dead = { leaseOwner: 'dead:1:000000', leaseExpiresAt: now + 15_000, startedAt: now, nextRunAt: now }
   await app.gatehouse.database.prisma.periodicJob.create({ data: { name: 'crash', ...dead } })
-  start(second.gatehouse, as('heir'))
+  start(second.gatehouse, as('second'))
   await waitForPolls(second)
   expect(runs).toEqual([])
   expect(await stateOf(as(''))).toMatchObject({ leaseOwner: 'dead:1:000000', endedAt: null })
   app.clock.advance(15_001)
   await waitForEnd(as(''))
-  expect(runs).toEqual(['heir'])
+  expect(runs).toEqual(['second'])
   expect(await stateOf(as(''))).toMatchObject({ leaseOwner: null, result: 'succeeded' })
 })
 
@@ -115,15 +115,15 @@ test('a process that lost its lease gets the stop signal and records nothing abo
   const { gate, release } = createGate()
   let signal: AbortSignal | undefined
   const { runs, as } = createRecordingJob('slow', async (by, { stopSignal }) => {
-    if (by === 'heir') return
+    if (by === 'second') return
     signal = stopSignal
     await gate
   })
   start(app.gatehouse, as('slow'))
   await waitUntil('the run has started', () => runs.length === 1)
-  // As if the process had been suspended until its lease expired.
+  // Ends the lease, as if the process had been suspended for a long time.
   await app.gatehouse.database.prisma.periodicJob.update({ ...row('slow'), data: { leaseExpiresAt: 0 } })
-  start(second.gatehouse, as('heir'))
+  start(second.gatehouse, as('second'))
   await waitForEnd(as(''))
   const state = await stateOf(as(''))
   await waitUntil('the next renewal finds that the lease is lost', () => signal!.aborted)
@@ -131,14 +131,14 @@ test('a process that lost its lease gets the stop signal and records nothing abo
   release()
   await waitUntil('the run has tried to record its result', () => statements.completed('periodic-finish') === 1)
   statements.restore()
-  expect(runs).toEqual(['slow', 'heir'])
+  expect(runs).toEqual(['slow', 'second'])
   expect(await stateOf(as(''))).toEqual(state)
 })
 
-test('a failed run is logged, counted and shown, and the job runs again after its interval', async () => {
-  let works = false
+test('a failed run is logged, counted and stored, and the job runs again after its interval', async () => {
+  let succeeds = false
   const { runs, as } = createRecordingJob('fails', async () => {
-    if (!works) throw new Error('Invalid invocation:\n\nthe disk is full')
+    if (!succeeds) throw new Error('Invalid invocation:\n\nthe disk is full')
   })
   const lines: unknown[] = []
   const log = { ...app.gatehouse.log, error: (line: unknown) => lines.push(line) } as unknown as Gatehouse['log']
@@ -154,7 +154,7 @@ test('a failed run is logged, counted and shown, and the job runs again after it
   })
   await waitForPolls(app)
   expect(runs).toHaveLength(1)
-  works = true
+  succeeds = true
   app.clock.advance(MINUTE * 1.2)
   await waitUntil('a run has succeeded', async () => (await stateOf(as(''))).succeededAt !== null)
   expect(await stateOf(as(''))).toMatchObject({ result: 'succeeded', error: null, consecutiveFailures: 0 })
@@ -169,7 +169,7 @@ test('a stopping process ends a long run after the current batch, and another pr
   const { as } = createRecordingJob('long', (_, context) =>
     runInBatches(context, 1, async () => {
       batches++
-      // Work that takes time, so that the process stops in the middle of it.
+      // Takes time, so that the process stops during the run.
       await sleep(20)
       return batches < 100 ? 1 : 0
     }),
@@ -185,7 +185,7 @@ test('a stopping process ends a long run after the current batch, and another pr
   expect(batches).toBe(100)
 })
 
-test('a next run far in the future, written by a wrong clock, counts as due', async () => {
+test('a job is due if its next run is later than its interval allows, as after a wrong clock', async () => {
   const { runs, as } = createRecordingJob('ahead')
   const nextRunAt = app.clock.now() + 365 * 86_400_000
   await app.gatehouse.database.prisma.periodicJob.create({ data: { name: 'ahead', nextRunAt } })
@@ -204,7 +204,7 @@ test('runJobNow runs a job that is not due, but not while another process has it
 })
 
 test('the queue state counts waiting, running and failed jobs; failed jobs can be retried and are deleted after a week', async () => {
-  let works = false
+  let succeeds = false
   const { gate, release } = createGate()
   const task: Task = {
     name: 'odd',
@@ -214,7 +214,7 @@ test('the queue state counts waiting, running and failed jobs; failed jobs can b
     concurrency: 10,
     async run(_, payload) {
       if ((payload as { wait?: boolean }).wait) await gate
-      else if (!works) throw new Error('no connection')
+      else if (!succeeds) throw new Error('no connection')
       return 'done'
     },
   }
@@ -237,7 +237,7 @@ test('the queue state counts waiting, running and failed jobs; failed jobs can b
     ['odd', 1, 'no connection'],
     ['odd', 1, 'no connection'],
   ])
-  works = true
+  succeeds = true
   expect(await retryJob(context, failed[0]!.id)).toBe(true)
   expect(await retryJob(context, 'job_unknown')).toBe(false)
   await runDueJobs(app.gatehouse, [task])

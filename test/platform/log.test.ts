@@ -14,7 +14,7 @@ beforeAll(async () => {
 })
 afterAll(() => app.close())
 
-/** Returns the log line of an error. */
+/** Logs an error and returns the text of the log. */
 function logged(error: unknown): string {
   const lines: string[] = []
   const stream = new PassThrough()
@@ -26,7 +26,7 @@ function logged(error: unknown): string {
 const failureOf = (work: () => Promise<unknown>): Promise<unknown> =>
   work().then(
     () => {
-      throw new Error('it did not fail')
+      throw new Error('The work did not fail.')
     },
     (error: unknown) => error,
   )
@@ -53,7 +53,7 @@ describe('a database error is logged with its code and without row values', () =
     }
   })
 
-  test('a query that Prisma rejects, also as the cause of another error', async () => {
+  test('an invalid Prisma query, also as the cause of another error', async () => {
     const { db } = systemContext(app.gatehouse)
     const error = await failureOf(() => db.user.create({ data: { username: VALUE, profile: { a: VALUE } } as never }))
     expect(logged(error)).not.toContain(VALUE)
@@ -62,9 +62,9 @@ describe('a database error is logged with its code and without row values', () =
 })
 
 test('the response of a mail server is logged without the address', () => {
-  const answer = `550 5.1.1 <${VALUE}@example.com>: Recipient address rejected`
-  const more = { code: 'EENVELOPE', responseCode: 550, response: answer, rejected: [`${VALUE}@example.com`] }
-  const error = Object.assign(new Error(`Can't send mail - all recipients were rejected: ${answer}`), more)
+  const response = `550 5.1.1 <${VALUE}@example.com>: Recipient address rejected`
+  const more = { code: 'EENVELOPE', responseCode: 550, response, rejected: [`${VALUE}@example.com`] }
+  const error = Object.assign(new Error(`Can't send mail - all recipients were rejected: ${response}`), more)
   expect(logged(error)).toContain('550 5.1.1 <[address]>: Recipient address rejected')
   expect(logged(error)).not.toContain(VALUE)
 })

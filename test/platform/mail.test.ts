@@ -1,4 +1,4 @@
-/** Mail delivery to a real SMTP server: after the transaction, at least once, never after the message has expired. */
+/** Mail delivery to an SMTP server: after the commit, at least once, and not after the message has expired. */
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals'
 import { SMTPServer } from 'smtp-server'
@@ -17,7 +17,7 @@ interface Received {
 let server: SMTPServer
 let app: TestApp
 const received: Received[] = []
-/** The number of messages that the server refuses with a temporary error. */
+/** Number of the next messages that the server refuses with a temporary error. */
 let refusals = 0
 
 beforeAll(async () => {
@@ -61,14 +61,15 @@ beforeEach(() => {
 })
 
 const mail = (to: string) => ({ to, subject: 'Grüße', text: 'Der Code: 123456', html: '<p>Der Code: 123456</p>' })
-const queue = (to: string, life?: number) =>
-  transaction(systemContext(app.gatehouse), (tx) => enqueueMail(tx, mail(to), life))
+/** @param lifetime milliseconds until the message expires */
+const queue = (to: string, lifetime?: number) =>
+  transaction(systemContext(app.gatehouse), (tx) => enqueueMail(tx, mail(to), lifetime))
 const queuedJobCount = () => app.gatehouse.database.prisma.job.count({ where: { task: 'mail' } })
 
 const waitForEmptyQueue = () => waitUntil('the mail queue is empty', async () => (await queuedJobCount()) === 0)
 
 /** Waits until one message has failed once and is scheduled for a retry. */
-const rejectedMessages = () =>
+const waitForRefusedMessage = () =>
   waitUntil('one message waits for its second attempt', async () => {
     const soon = BigInt(app.clock.now() + 30_000)
     return (await app.gatehouse.database.prisma.job.count({ where: { attempts: 1, runAt: { lt: soon } } })) === 1
@@ -96,10 +97,10 @@ test('a rolled back transaction sends no mail', async () => {
   expect(received[0]!.to).toEqual(['after@example.com'])
 })
 
-test('a refused message is retried with increasing delays, but not after it has expired', async () => {
+test('a refused message is sent again, but not after it has expired', async () => {
   refusals = 1
   await queue('again@example.com')
-  await rejectedMessages()
+  await waitForRefusedMessage()
   app.clock.advance(6000)
   await queue('other@example.com')
   await waitForEmptyQueue()
@@ -108,7 +109,7 @@ test('a refused message is retried with increasing delays, but not after it has 
   received.length = 0
   refusals = 1
   await queue('late@example.com', 10_000)
-  await rejectedMessages()
+  await waitForRefusedMessage()
   app.clock.advance(11_000)
   await queue('kick@example.com')
   await waitForEmptyQueue()
@@ -138,7 +139,7 @@ test('a message with an empty recipient is not sent', async () => {
 test('queued messages are encrypted', async () => {
   refusals = 1
   await queue('secret@example.com')
-  await rejectedMessages()
+  await waitForRefusedMessage()
   const [row] = await app.gatehouse.database.prisma.job.findMany()
   expect(JSON.stringify(row!.payload)).not.toMatch(/123456|secret@/)
 })

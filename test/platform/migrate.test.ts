@@ -57,7 +57,7 @@ describe('migrations', () => {
     for (const { appliedAt } of status) expect(Math.abs(appliedAt! - Date.now())).toBeLessThan(60_000)
   })
 
-  test('are recorded like Prisma does, so that its deploy command works on the same database', async () => {
+  test('are recorded as by Prisma, so that `prisma migrate deploy` works with the same database', async () => {
     write(first, 'SELECT 1;\r\n')
     write(second, 'SELECT 2;')
     await apply()
@@ -66,7 +66,7 @@ describe('migrations', () => {
     )
     expect(row).toEqual({
       id: expect.stringMatching(/^[0-9a-f-]{36}$/),
-      // The SHA-256 of "SELECT 1;\n": the line endings of a checkout do not matter.
+      // The SHA-256 of "SELECT 1;\n". CRLF is converted to LF first, because line endings depend on the Git settings.
       checksum: 'b4e0497804e46e0a0b0b8c31975b062152d551bac49c3c2e80932567b4085dcd',
       migration_name: first,
       started_at: expect.any(Date),
@@ -77,7 +77,7 @@ describe('migrations', () => {
     })
   })
 
-  test('are applied by one of several processes that start in parallel, and none fails', async () => {
+  test('are applied once if several processes start in parallel, and no process fails', async () => {
     write(third, 'SELECT pg_sleep(0.2);')
     const results = await Promise.all([apply(), apply(), apply(), apply()])
     expect(results.flatMap(({ applied }) => applied).sort()).toEqual([first, second, third])
@@ -117,11 +117,11 @@ describe('migrations', () => {
       `the database is newer than this build: it has the migration ${second}, the newest of this build is ${first}`,
     ],
     [
-      'a directory without migration.sql is an error',
+      'a folder without migration.sql is an error',
       () => rmSync(join(folder, second, 'migration.sql')),
       `the migration ${second} has no migration.sql`,
     ],
-    ['a missing directory is an error', () => rmSync(folder, { recursive: true }), 'the migrations are missing'],
+    ['a missing folder is an error', () => rmSync(folder, { recursive: true }), 'the migrations are missing'],
   ] as const) {
     test(rule, async () => {
       await apply()
@@ -141,7 +141,7 @@ describe('migrations', () => {
     await expect(apply()).rejects.toThrow('started but did not finish')
   })
 
-  test('require PostgreSQL 15', () => {
+  test('require PostgreSQL 15 or newer', () => {
     expect(() => requireSupportedServer(140_012)).toThrow(
       'the database server is PostgreSQL 14; Gatehouse needs 15 or newer',
     )
@@ -149,7 +149,7 @@ describe('migrations', () => {
   })
 })
 
-test('the migrations of this build are all applied to a new database', async () => {
+test('a test database has all migrations of this build', async () => {
   const { url, drop } = await createTestDatabase()
   try {
     expect(await migrate(url)).toEqual({ applied: [] })
@@ -160,12 +160,12 @@ test('the migrations of this build are all applied to a new database', async () 
 })
 
 test('an upgrade disables stored settings that had no effect and keeps the known redirect URI rules', async () => {
-  const enforced = '20261122113000_settings_with_effect'
-  const own = join(packageRoot, 'prisma', 'migrations')
+  const migration = '20261122113000_settings_with_effect'
+  const allMigrations = join(packageRoot, 'prisma', 'migrations')
   rmSync(folder, { recursive: true })
   // Applies all older migrations and inserts rows of that version.
-  for (const name of readdirSync(own).filter((migration) => migration < enforced || !/^\d/.test(migration)))
-    cpSync(join(own, name), join(folder, name), { recursive: true })
+  for (const name of readdirSync(allMigrations).filter((other) => other < migration || !/^\d/.test(other)))
+    cpSync(join(allMigrations, name), join(folder, name), { recursive: true })
   await apply()
   const rules = (redirect_uri_rules: unknown) =>
     `'${JSON.stringify({ security: { redirect_uri_rules, mfa_required: true } })}'`
@@ -179,8 +179,8 @@ test('an upgrade disables stored settings that had no effect and keeps the known
       ('org_on', 'acc_1', 'iss_known', 'active', '{"enabled": true, "only": true, "label": "L"}', true, true, 1, 5),
       ('org_only', 'acc_1', 'iss_known', 'active', '{"only": true}', false, true, 1, 5),
       ('org_off', 'acc_1', 'iss_known', 'active', '{"enabled": false}', false, false, 1, 5);`)
-  cpSync(join(own, enforced), join(folder, enforced), { recursive: true })
-  expect(await apply()).toEqual({ applied: [enforced] })
+  cpSync(join(allMigrations, migration), join(folder, migration), { recursive: true })
+  expect(await apply()).toEqual({ applied: [migration] })
   const issuers = await runQuery<{ id: string; settings: unknown; changed: boolean }>(
     'SELECT id, settings, updated_at > 5 AS changed FROM issuers ORDER BY id',
   )

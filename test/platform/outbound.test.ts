@@ -8,10 +8,10 @@ let server: Server
 let port: number
 let connections = 0
 const requests: IncomingMessage[] = []
-let answer: (req: IncomingMessage, res: ServerResponse) => void
-const open: Outbound[] = []
+let respond: (req: IncomingMessage, res: ServerResponse) => void
+const clients: Outbound[] = []
 
-/** Returns a lookup function that returns these address lists in order, and then repeats the last one. */
+/** Creates a DNS lookup function that returns these address lists in order, and then always the last one. */
 function lookupReturning(...lists: string[][]): LookupFunction & { lookupCount: number } {
   const lookup = Object.assign(
     (_: string, __: object, callback: (error: null, found: { address: string; family: number }[]) => void) => {
@@ -26,9 +26,10 @@ function lookupReturning(...lists: string[][]): LookupFunction & { lookupCount: 
   return lookup as unknown as LookupFunction & { lookupCount: number }
 }
 
+/** Creates a client, which `afterAll` closes. */
 function client(options: Parameters<typeof openOutbound>[0]): Outbound {
   const outbound = openOutbound(options)
-  open.push(outbound)
+  clients.push(outbound)
   return outbound
 }
 
@@ -47,14 +48,14 @@ const limits = { timeout: 3000, maxBody: 1000 }
 beforeAll(async () => {
   server = createServer((req, res) => {
     requests.push(req)
-    answer(req, res)
+    respond(req, res)
   })
   server.on('connection', () => connections++)
   await new Promise<void>((done) => server.listen(0, '0.0.0.0', done))
   port = (server.address() as AddressInfo).port
 })
 afterAll(async () => {
-  for (const outbound of open) await outbound.close()
+  for (const outbound of clients) await outbound.close()
   server.closeAllConnections()
   await new Promise((done) => server.close(done))
 })
@@ -119,7 +120,7 @@ describe('addresses', () => {
     'https://[64:ff9b::7f00:1]',
     'https://169.254.169.254',
     'https://localhost',
-  ])('%s is refused before anything is sent', async (origin) => {
+  ])('%s is refused without a connection', async (origin) => {
     const before = connections
     const { reason } = await errorOf(client({ allowPrivate: false }).send({ url: `${origin}:${port}/`, ...limits }))
     expect([reason, connections - before]).toEqual(['refused', 0])
@@ -138,16 +139,16 @@ describe('addresses', () => {
 })
 
 describe('a name whose addresses change (DNS rebinding)', () => {
-  // 127.0.0.2 represents a public address, 127.0.0.1 a private one.
+  // 127.0.0.2 represents a public address, 127.0.0.1 a private address.
   const isPublic = (address: string) => address === '127.0.0.2'
   const reached = (from: number) => requests.slice(from).map((req) => req.socket.localAddress)
 
   test('when the address changes from public to private, the second connection is refused', async () => {
-    answer = (_, res) => void res.setHeader('connection', 'close').end('ok')
+    respond = (_, res) => void res.setHeader('connection', 'close').end('ok')
     const lookup = lookupReturning(['127.0.0.2'], ['127.0.0.1'])
     const outbound = client({ allowPrivate: false, isPublic, lookup })
     const from = requests.length
-    // The server does not support TLS: the test only checks whether and where a connection is opened.
+    // The server does not support TLS, so each request fails. The test checks only the connections.
     const before = connections
     const first = await errorOf(outbound.send({ url: `https://rebinding.example:${port}/`, ...limits }))
     expect([first.reason, connections - before, lookup.lookupCount]).toEqual(['unreachable', 1, 1])
@@ -156,7 +157,7 @@ describe('a name whose addresses change (DNS rebinding)', () => {
     expect(reached(from)).toEqual([])
   })
 
-  test('private addresses in a DNS response are ignored', async () => {
+  test('private addresses in a DNS response are not used', async () => {
     const before = connections
     const lookup = lookupReturning(['127.0.0.1', '::1', '127.0.0.2'])
     await errorOf(
@@ -169,8 +170,8 @@ describe('a name whose addresses change (DNS rebinding)', () => {
     expect(connections - before).toBe(1)
   })
 
-  test('the name is resolved exactly once per connection', async () => {
-    answer = (_, res) => void res.end('ok')
+  test('the name is resolved once for each connection', async () => {
+    respond = (_, res) => void res.end('ok')
     const lookup = lookupReturning(['127.0.0.2'])
     const outbound = client({ allowPrivate: true, lookup })
     const [from, before] = [requests.length, connections]
@@ -188,8 +189,8 @@ describe('limits', () => {
     url = `http://127.0.0.1:${port}/path?query`
   })
 
-  test('returns status, headers and body; adds only the expected request headers', async () => {
-    answer = (_, res) => void res.writeHead(404, { 'X-One': ['a', 'b'] }).end('nö')
+  test('returns status, headers and body, and adds only the expected request headers', async () => {
+    respond = (_, res) => void res.writeHead(404, { 'X-One': ['a', 'b'] }).end('nö')
     const { status, headers, body } = await outbound.send({ method: 'POST', url, body: 'x=1', ...limits })
     expect([status, headers['x-one'], body]).toEqual([404, 'a', 'nö'])
     const { method, headers: sent, url: path } = requests.at(-1)!
@@ -201,7 +202,7 @@ describe('limits', () => {
   })
 
   test('redirects are returned, not followed', async () => {
-    answer = (_, res) => void res.writeHead(302, { location: `http://127.0.0.1:${port}/elsewhere` }).end()
+    respond = (_, res) => void res.writeHead(302, { location: `http://127.0.0.1:${port}/elsewhere` }).end()
     const from = requests.length
     expect((await outbound.send({ url, ...limits })).status).toBe(302)
     expect(requests.length - from).toBe(1)
@@ -214,21 +215,21 @@ describe('limits', () => {
     ['no response', 'timeout', () => undefined],
     ['an incomplete body', 'timeout', (res) => res.writeHead(200, { 'content-length': 9 }).write('x')],
     ['a connection that breaks', 'unreachable', (res) => res.destroy()],
-  ])('%s: %s, and the error contains no data of the response', async (_, reason, behave) => {
-    answer = (__, res) => behave(res)
+  ])('%s is the error %s, which contains no data of the response', async (_, reason, behave) => {
+    respond = (__, res) => behave(res)
     const failed = await errorOf(outbound.send({ url, timeout: 500, maxBody: 1000 }))
     expect(failed.reason).toBe(reason)
     expect(failed.message).not.toContain('xx')
   })
 
   test('with maxBody 0 the body is discarded', async () => {
-    answer = (_, res) => void res.end('secret of the target')
+    respond = (_, res) => void res.end('secret of the target')
     for (let n = 0; n < 3; n++) {
       expect(await outbound.send({ url, timeout: 3000, maxBody: 0 })).toMatchObject({ status: 200, body: '' })
     }
   })
 
-  test('a refused connection', async () => {
+  test('a refused connection is an error with the system code', async () => {
     expect((await errorOf(outbound.send({ url: 'http://127.0.0.1:1/', ...limits }))).message).toBe(
       'The server could not be reached (ECONNREFUSED).',
     )

@@ -5,18 +5,18 @@ import { type BatchQuery, batchSql, coalesce, inBatches } from '../../src/platfo
 import { createTestDatabase } from '../setup/database.js'
 import { waitForLockWaiters } from '../setup/wait-until.js'
 
-let tools: DatabaseHandle
+let handle: DatabaseHandle
 let drop: () => Promise<void>
 let sent: string[]
 
 beforeAll(async () => {
   const database = await createTestDatabase()
-  tools = openDatabase(database.url)
+  handle = openDatabase(database.url)
   drop = database.drop
-  await tools.pool.query('CREATE TABLE words (id text PRIMARY KEY, word text)')
+  await handle.pool.query('CREATE TABLE words (id text PRIMARY KEY, word text)')
 })
 afterAll(async () => {
-  await tools.close()
+  await handle.close()
   await drop()
 })
 beforeEach(() => {
@@ -24,54 +24,53 @@ beforeEach(() => {
 })
 
 /**
- * Acquires the advisory lock that statements wait for. `waitedFor` resolves when a statement waits; `release` releases
- * the lock.
+ * Acquires an advisory lock. `waitedFor` resolves when a statement waits for the lock, and `release` releases the lock.
  */
 async function holdAdvisoryLock(): Promise<{ waitedFor(): Promise<void>; release(): Promise<void> }> {
-  const holder = await tools.pool.connect()
-  await holder.query('SELECT pg_advisory_lock(1)')
+  const lockConnection = await handle.pool.connect()
+  await lockConnection.query('SELECT pg_advisory_lock(1)')
   return {
-    waitedFor: () => waitForLockWaiters(holder, 1),
+    waitedFor: () => waitForLockWaiters(lockConnection, 1),
     async release() {
-      await holder.query('SELECT pg_advisory_unlock(1)')
-      holder.release()
+      await lockConnection.query('SELECT pg_advisory_unlock(1)')
+      lockConnection.release()
     },
   }
 }
 
 let names = 0
-const createBatchQuery = (question: Omit<BatchQuery, 'name'>) =>
-  coalesce({ name: `test-${++names}`, ...question }, (name, text, values) => {
+const createBatchQuery = (batchQuery: Omit<BatchQuery, 'name'>) =>
+  coalesce({ name: `test-${++names}`, ...batchQuery }, (name, text, values) => {
     sent.push(name)
-    return tools.query(name, text, values)
+    return handle.query(name, text, values)
   })
 
-test('many requests share few statements, and each gets its own rows in order', async () => {
-  const ask = createBatchQuery({
+test('250 concurrent requests share three statements, and each request gets its own rows in order', async () => {
+  const query = createBatchQuery({
     types: ['bigint', 'text'],
     text: 'SELECT n, $2 AS word FROM generate_series(1, $1) AS n ORDER BY n DESC',
   })
-  const answers = await Promise.all(Array.from({ length: 250 }, (_, at) => ask([at % 4, `w${at}`])))
-  for (const [at, rows] of answers.entries()) {
+  const results = await Promise.all(Array.from({ length: 250 }, (_, at) => query([at % 4, `w${at}`])))
+  for (const [at, rows] of results.entries()) {
     const expected = Array.from({ length: at % 4 }, (_, n) => ({ n: (at % 4) - n, word: `w${at}` }))
     expect(rows).toEqual(expected)
   }
   expect(sent).toHaveLength(3)
 })
 
-test('a request during a running statement waits for the next one, so its result is never older than the request', async () => {
-  const ask = createBatchQuery({
+test('a request does not join a statement that was sent before, so its result is not older than the request', async () => {
+  const query = createBatchQuery({
     types: ['text'],
     shared: true,
     text: 'SELECT w.word, pg_advisory_xact_lock(1) FROM words w WHERE w.id = $1',
   })
   for (let round = 0; round < 5; round++) {
-    await tools.pool.query(`INSERT INTO words VALUES ('a', 'before') ON CONFLICT (id) DO UPDATE SET word = 'before'`)
+    await handle.pool.query(`INSERT INTO words VALUES ('a', 'before') ON CONFLICT (id) DO UPDATE SET word = 'before'`)
     const lock = await holdAdvisoryLock()
-    const early = ask(['a'])
+    const early = query(['a'])
     await lock.waitedFor()
-    await tools.pool.query(`UPDATE words SET word = 'after'`)
-    const late = ask(['a'])
+    await handle.pool.query(`UPDATE words SET word = 'after'`)
+    const late = query(['a'])
     await lock.release()
     expect((await late)[0]?.['word']).toBe('after')
     expect((await early)[0]?.['word']).toBe('before')
@@ -80,19 +79,19 @@ test('a request during a running statement waits for the next one, so its result
 
 test('a slow statement does not block later requests', async () => {
   const text = `SELECT CASE WHEN $1 = 'slow' THEN pg_advisory_xact_lock(1) END, $1 AS word`
-  const ask = createBatchQuery({ types: ['text'], text })
+  const query = createBatchQuery({ types: ['text'], text })
   const lock = await holdAdvisoryLock()
-  const slow = ask(['slow'])
+  const slow = query(['slow'])
   await lock.waitedFor()
-  expect(await ask(['quick'])).toMatchObject([{ word: 'quick' }])
+  expect(await query(['quick'])).toMatchObject([{ word: 'quick' }])
   await lock.release()
   expect(await slow).toMatchObject([{ word: 'slow' }])
 })
 
 test('an invalid request does not fail the other requests of its batch', async () => {
-  const ask = createBatchQuery({ types: ['text'], text: 'SELECT $1::int AS number' })
-  const answers = await Promise.allSettled([ask(['1']), ask(['no number']), ask(['3'])])
-  expect(answers.map((answer) => (answer.status === 'fulfilled' ? answer.value : 'refused'))).toEqual([
+  const query = createBatchQuery({ types: ['text'], text: 'SELECT $1::int AS number' })
+  const results = await Promise.allSettled([query(['1']), query(['no number']), query(['3'])])
+  expect(results.map((result) => (result.status === 'fulfilled' ? result.value : 'refused'))).toEqual([
     [{ number: 1 }],
     'refused',
     [{ number: 3 }],
@@ -101,22 +100,22 @@ test('an invalid request does not fail the other requests of its batch', async (
 
 test('with `shared`, concurrent requests with the same values share one result', async () => {
   for (const shared of [true, false]) {
-    const ask = createBatchQuery({ types: ['text'], shared, text: 'SELECT $1 AS word' })
-    const [one, other, third] = await Promise.all([ask(['x']), ask(['x']), ask(['y'])])
+    const query = createBatchQuery({ types: ['text'], shared, text: 'SELECT $1 AS word' })
+    const [one, other, third] = await Promise.all([query(['x']), query(['x']), query(['y'])])
     expect(one === other).toBe(shared)
     expect([one, other, third]).toEqual([[{ word: 'x' }], [{ word: 'x' }], [{ word: 'y' }]])
     // A later request runs a new statement.
-    expect(await ask(['x'])).not.toBe(one)
+    expect(await query(['x'])).not.toBe(one)
   }
 })
 
 test('null and the types of values are preserved', async () => {
-  const ask = createBatchQuery({
+  const query = createBatchQuery({
     types: ['text', 'boolean', 'bigint'],
     text: 'SELECT $1 IS NULL AS "isNull", NOT $2 AS "not", $3 + 1 AS "more"',
   })
-  const answers = await Promise.all([ask([null, true, 9_007_199_254_740_000]), ask(['', false, 1])])
-  expect(answers).toEqual([
+  const results = await Promise.all([query([null, true, 9_007_199_254_740_000]), query(['', false, 1])])
+  expect(results).toEqual([
     [{ isNull: true, not: false, more: 9_007_199_254_740_001 }],
     [{ isNull: false, not: true, more: 2 }],
   ])
@@ -128,7 +127,7 @@ test('requests with the same exclusive key are in different batches', async () =
     exclusiveKeysOf: (word) => [word],
     runBatch: async (batch) => {
       batches.push(batch)
-      await tools.query('test-noop', 'SELECT 1 AS one', [])
+      await handle.query('test-noop', 'SELECT 1 AS one', [])
       return batch.map((_, at) => at)
     },
   })
@@ -148,20 +147,20 @@ test.each([
   ['requests are not retried when the connection breaks', 'EPIPE', ['x', 'y'], [['x', 'y']]],
 ])('%s', async (_, code, words, expected) => {
   const batches: string[][] = []
-  const ask = inBatches<string, string>({
+  const query = inBatches<string, string>({
     runBatch: async (batch) => {
       batches.push(batch)
       if (batches.length === 1) throw Object.assign(new Error('refused'), { code })
       return batch
     },
   })
-  const answers = await Promise.allSettled(words.map(ask))
+  const results = await Promise.allSettled(words.map(query))
   expect(batches).toEqual(expected)
   const isUnavailable = expected.length === 1
-  expect(answers.map(({ status }) => status)).toEqual(words.map(() => (isUnavailable ? 'rejected' : 'fulfilled')))
+  expect(results.map(({ status }) => status)).toEqual(words.map(() => (isUnavailable ? 'rejected' : 'fulfilled')))
 })
 
-test('the batch statement is built from the single statement', () => {
+test('batchSql returns the statement for many requests', () => {
   const text = batchSql({ name: 'x', types: ['text', 'bigint'], text: 'SELECT $1, $2, $1' })
   expect(text.replace(/\s+/g, ' ')).toBe(
     'SELECT requests.request_number, result.* FROM unnest((SELECT $1::text[]), (SELECT $2::bigint[])) WITH ORDINALITY AS requests(p1, p2, request_number) CROSS JOIN LATERAL (SELECT requests.p1, requests.p2, requests.p1) AS result',
@@ -170,12 +169,12 @@ test('the batch statement is built from the single statement', () => {
 
 test('PostgreSQL uses a generic plan for coalesced queries', async () => {
   const database = await createTestDatabase()
-  const tools = openDatabase(database.url, { connections: 1 })
-  const question: BatchQuery = { name: 'often', types: ['text'], text: 'SELECT id FROM clients WHERE id = $1' }
-  for (let n = 0; n < 10; n++) await tools.queryCoalesced(question, ['x'])
+  const handle = openDatabase(database.url, { connections: 1 })
+  const batchQuery: BatchQuery = { name: 'often', types: ['text'], text: 'SELECT id FROM clients WHERE id = $1' }
+  for (let n = 0; n < 10; n++) await handle.queryCoalesced(batchQuery, ['x'])
   const text =
     'SELECT generic_plans::int AS generic, custom_plans::int AS custom FROM pg_prepared_statements WHERE name = $1'
-  expect(await tools.query('plans', text, ['often'])).toEqual([{ generic: 5, custom: 5 }])
-  await tools.close()
+  expect(await handle.query('plans', text, ['often'])).toEqual([{ generic: 5, custom: 5 }])
+  await handle.close()
   await database.drop()
 })

@@ -34,10 +34,10 @@ interface Done {
   attempt: JobAttempt
 }
 
-/** Creates a task that records its runs; `how` returns the outcome. */
+/** Creates a task that records its runs; `outcomeOf` returns the outcome of a run. */
 function createRecordingTask(
   name: string,
-  how: (done: Done) => JobOutcome | Promise<JobOutcome> = () => 'done',
+  outcomeOf: (done: Done) => JobOutcome | Promise<JobOutcome> = () => 'done',
   more: Partial<Task> = {},
 ) {
   const done: Done[] = []
@@ -50,7 +50,7 @@ function createRecordingTask(
     async run(_, payload, attempt) {
       const entry = { by, n: (payload as { n: number }).n, attempt }
       done.push(entry)
-      return how(entry)
+      return outcomeOf(entry)
     },
     ...more,
   })
@@ -80,7 +80,7 @@ test('a job runs after the commit of its transaction; a rolled back job does not
   await expect(failed).rejects.toThrow('no')
   await transaction(systemContext(app.gatehouse), async (tx) => {
     await enqueue(tx, 'commit', [{ n: 2 }])
-    // A job that commits in the meantime is done, this one is not.
+    // Another job, whose transaction commits now, runs. The job of this transaction does not.
     await enqueueNumbers('commit', 3)
     await waitUntil('the other job is done', () => done.length > 0)
     expect(done.map(({ n }) => n)).toEqual([3])
@@ -106,7 +106,7 @@ test('a notification from another process wakes the worker', async () => {
   const { done, as } = createRecordingTask('woken')
   const statements = countStatements(second.gatehouse.database)
   startTestWorker(second.gatehouse, as('b'))
-  // One poll at the start and one when the LISTEN connection is established; the next is five seconds away.
+  // The worker polls at its start and when LISTEN is active. The third poll is five seconds later.
   await waitUntil('the worker has polled', () => statements.completed('jobs-next-due') >= 2)
   statements.restore()
   const began = Date.now()
@@ -116,18 +116,18 @@ test('a notification from another process wakes the worker', async () => {
 })
 
 test('another worker takes over a job only when the lease has expired; the first worker then changes nothing', async () => {
-  let revive = (_: JobOutcome): void => undefined
+  let finish = (_: JobOutcome): void => undefined
   const { done, as } = createRecordingTask('crash', ({ by }) =>
     by === 'dead'
       ? new Promise<JobOutcome>((go) => {
-          revive = go
+          finish = go
         })
       : 'failed',
   )
   await enqueueNumbers('crash', 1)
   const dead = runDueJobs(app.gatehouse, [as('dead')])
   await waitUntil('the job has started', () => done.length === 1)
-  await runDueJobs(second.gatehouse, [as('heir')])
+  await runDueJobs(second.gatehouse, [as('second')])
   expect(done).toHaveLength(1)
   app.clock.advance(10_001)
   await runDueJobs(second.gatehouse, [as('successor')])
@@ -135,7 +135,7 @@ test('another worker takes over a job only when the lease has expired; the first
     ['dead', 1],
     ['successor', 2],
   ])
-  revive('done')
+  finish('done')
   await dead
   expect(await queuedJobCount()).toBe(1)
 })
@@ -183,7 +183,7 @@ test('an outcome can set the time of the next attempt; a postponed job does not 
   expect(await queuedJobCount()).toBe(0)
 })
 
-test('a job waits until its run time; jobs of unknown tasks are not touched', async () => {
+test('a job waits until its run time, and jobs of unknown tasks are not changed', async () => {
   const { done, as } = createRecordingTask('known')
   await enqueue(systemContext(app.gatehouse), 'known', [{ n: 1 }], app.clock.now() + 5000)
   await enqueueNumbers('of a newer version', 9)
@@ -195,9 +195,9 @@ test('a job waits until its run time; jobs of unknown tasks are not touched', as
   expect(await queuedJobCount()).toBe(1)
 })
 
-test('parallel attempts are limited by the task; stopping waits for running attempts and starts no more', async () => {
+test('the task limits parallel attempts, and a stopping worker waits for running attempts and starts no others', async () => {
   let open = 0
-  let most = 0
+  let maxOpen = 0
   let release = (): void => undefined
   const gate = new Promise<void>((go) => {
     release = go
@@ -205,7 +205,7 @@ test('parallel attempts are limited by the task; stopping waits for running atte
   const { done, as } = createRecordingTask(
     'few',
     async (): Promise<JobOutcome> => {
-      most = Math.max(most, ++open)
+      maxOpen = Math.max(maxOpen, ++open)
       await gate
       open--
       return 'done'
@@ -219,18 +219,18 @@ test('parallel attempts are limited by the task; stopping waits for running atte
   const stopping = worker.stop().then(() => {
     stopped = true
   })
-  // An idle worker that is stopped later has stopped.
+  // When an idle worker has stopped, the busy worker would have stopped too if `stop` did not wait for attempts.
   await startTestWorker(second.gatehouse, as('b')).stop()
   expect(stopped).toBe(false)
   release()
   await stopping
-  expect([most, done.length, await queuedJobCount()]).toEqual([3, 3, 2])
+  expect([maxOpen, done.length, await queuedJobCount()]).toEqual([3, 3, 2])
 })
 
-test('a job that crashes its process is not retried without limit', async () => {
+test('a job whose process crashes in each attempt fails after five attempts', async () => {
   const { done, as } = createRecordingTask('poison', () => new Promise<JobOutcome>(() => undefined))
   await enqueueNumbers('poison', 1)
-  // The three attempts of the task, and two more because a lost lease is no failure.
+  // The task has three attempts. A job whose lease expired gets two more.
   for (let n = 1; n <= 5; n++) {
     void runDueJobs(app.gatehouse, [as('a')])
     await waitUntil(`attempt ${n} has started`, () => done.length === n)

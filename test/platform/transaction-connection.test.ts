@@ -1,4 +1,4 @@
-/** Transactions whose BEGIN and COMMIT are pipelined with statements. */
+/** Transactions that send BEGIN with the first statement and COMMIT with the last one. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals'
 import type pg from 'pg'
 import { type DatabaseHandle, openDatabase } from '../../src/platform/postgres/database.js'
@@ -6,21 +6,22 @@ import { TransactionConnection } from '../../src/platform/postgres/transaction-c
 import { createTestDatabase } from '../setup/database.js'
 
 let database: Awaited<ReturnType<typeof createTestDatabase>>
-let tools: DatabaseHandle
+let handle: DatabaseHandle
 let client: pg.PoolClient
-let answers = 0
+/** Number of pipelines to which the server has responded. */
+let pipelineCount = 0
 beforeAll(async () => {
   database = await createTestDatabase()
-  tools = openDatabase(database.url, { connections: 3 })
-  client = await tools.pool.connect()
+  handle = openDatabase(database.url, { connections: 3 })
+  client = await handle.pool.connect()
   await client.query('CREATE TABLE kept (id int PRIMARY KEY, word text)')
-  // The server ends each pipeline with one ReadyForQuery message.
+  // The server sends one ReadyForQuery message after each pipeline.
   const { connection } = client as unknown as { connection: NodeJS.EventEmitter }
-  connection.on('readyForQuery', () => answers++)
+  connection.on('readyForQuery', () => pipelineCount++)
 })
 afterAll(async () => {
   client.release()
-  await tools.close()
+  await handle.close()
   await database.drop()
 })
 
@@ -32,7 +33,7 @@ const begin = () => {
 }
 const insert = (id: number) => ({ name: 'insert', text: 'INSERT INTO kept VALUES ($1) RETURNING id', values: [id] })
 const kept = async () =>
-  (await tools.pool.query<{ id: number }>('SELECT id FROM kept ORDER BY id')).rows.map(({ id }) => id)
+  (await handle.pool.query<{ id: number }>('SELECT id FROM kept ORDER BY id')).rows.map(({ id }) => id)
 const status = async () => {
   await client.query('SELECT 1')
   return client.getTransactionStatus()
@@ -44,38 +45,38 @@ beforeEach(async () => {
   await first.query(insert(1))
   await first.commit()
   await client.query('TRUNCATE kept')
-  answers = 0
+  pipelineCount = 0
 })
 afterEach(async () => expect(await status()).toBe('I'))
 
-test('BEGIN is sent with the first statement, COMMIT with the last one', async () => {
+test('BEGIN is sent with the first statement, and COMMIT with the last one', async () => {
   const transaction = begin()
   expect((await transaction.query(insert(1))).rows).toEqual([{ id: 1 }])
   await transaction.query({ text: "INSERT INTO kept VALUES (2, 'without values')" })
   expect(await kept()).toEqual([])
   expect(await transaction.commit(insert(3))).toEqual([{ id: 3 }])
-  expect(answers).toBe(3)
+  expect(pipelineCount).toBe(3)
   expect(await kept()).toEqual([1, 2, 3])
   await transaction.query({ text: 'COMMIT' })
-  expect(answers).toBe(3)
+  expect(pipelineCount).toBe(3)
 })
 
 test('a transaction with one statement is one round trip, and an empty transaction sends nothing', async () => {
   expect(await begin().commit(insert(1))).toEqual([{ id: 1 }])
-  expect(answers).toBe(1)
+  expect(pipelineCount).toBe(1)
   expect(await kept()).toEqual([1])
   for (const text of ['COMMIT', 'ROLLBACK']) await begin().query({ text })
-  expect(answers).toBe(1)
+  expect(pipelineCount).toBe(1)
 })
 
 test('a new connection prepares BEGIN and COMMIT in its first transaction', async () => {
-  const fresh = await tools.pool.connect()
+  const newConnection = await handle.pool.connect()
   for (const id of [1, 2]) {
-    const transaction = new TransactionConnection(fresh)
+    const transaction = new TransactionConnection(newConnection)
     await transaction.query(insert(id))
     await transaction.commit(insert(id + 10))
   }
-  fresh.release()
+  newConnection.release()
   expect(await kept()).toEqual([1, 2, 11, 12])
 })
 
@@ -89,7 +90,7 @@ test('after a failed first statement the transaction rejects further statements 
 })
 
 test('statements have no effect when BEGIN or COMMIT fails', async () => {
-  const own = await tools.pool.connect()
+  const own = await handle.pool.connect()
   const once = new TransactionConnection(own)
   await once.query(insert(1))
   await once.commit()
@@ -128,7 +129,7 @@ test('commit fails if the error of a statement was ignored', async () => {
 
 test('statements in flight during a rollback are not committed', async () => {
   for (const prepared of [true, false]) {
-    const own = prepared ? client : await tools.pool.connect()
+    const own = prepared ? client : await handle.pool.connect()
     const transaction = new TransactionConnection(own)
     const statements = [transaction.query(insert(1)), transaction.query(insert(2)), transaction.commit(insert(3))]
     const end = transaction.query({ text: 'ROLLBACK' })
@@ -157,14 +158,14 @@ test('commit fails after a rollback', async () => {
 })
 
 test('a rolled back transaction rejects further statements', async () => {
-  for (const late of [
+  for (const lateCall of [
     (ended: TransactionConnection) => ended.query(insert(2)),
     (ended: TransactionConnection) => ended.commit(insert(2)),
   ]) {
     const transaction = begin()
     await transaction.query(insert(1))
     await transaction.query({ text: 'ROLLBACK' })
-    await expect(late(transaction)).rejects.toMatchObject({ code: 'unavailable' })
+    await expect(lateCall(transaction)).rejects.toMatchObject({ code: 'unavailable' })
   }
   expect(await kept()).toEqual([])
 })

@@ -1,7 +1,7 @@
 /**
- * Tests every route of `/v1` and every root field of GraphQL with every kind of caller and with every path parameter
- * swapped. The table of scopes is repeated here, independent of src/, so that a route that requires the wrong scope
- * fails.
+ * Tests all routes of `/v1` and all GraphQL root fields with all kinds of callers, and with ids of another tenant in
+ * each path parameter. The required scopes are repeated in this file instead of imported from src/, so that a test
+ * fails when a route requires a wrong scope.
  */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
 import { type Route, routes } from '../../src/rest/routes.js'
@@ -22,13 +22,13 @@ import {
   sendRouteRequest,
   type TenantFixture,
 } from '../contract/tenant-fixture.js'
-import { expectStatus, createRestrictedKey as makeKey } from '../setup/actors.js'
+import { createRestrictedKey, expectStatus } from '../setup/actors.js'
 import { type ApiClient, createApiClient } from '../setup/api.js'
 import { startDns, type TestDns } from '../setup/dns.js'
 import { type Facilitator, startFacilitator } from '../setup/facilitator.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
 
-/** The scope stem of a path, as docs/contract.md#scopes-and-authorization lists them. */
+/** The stem of the required scope by path; the first match counts (docs/contract.md#scopes-and-authorization). */
 const stems: [RegExp, string][] = [
   [/\/events/, 'events'],
   [/\/webhooks/, 'webhooks'],
@@ -104,16 +104,16 @@ beforeAll(async () => {
   unauthenticatedCallers['the API key as Bearer'] = apiWithAuthorization(`Bearer ${secret}`)
   unauthenticatedCallers['another scheme'] = apiWithAuthorization(`Digest username="${id}"`)
 
-  const blocked = await makeKey(mine, {})
+  const blocked = await createRestrictedKey(mine, {})
   expectStatus(await owner.post(`${A}/api-keys/${blocked.keyId}/block`), 200)
   unauthenticatedCallers['a blocked key'] = blocked
-  const revoked = await makeKey(mine, {})
+  const revoked = await createRestrictedKey(mine, {})
   expectStatus(await owner.post(`${A}/api-keys/${revoked.keyId}/revoke`), 200)
   unauthenticatedCallers['a revoked key'] = revoked
-  const deleted = await makeKey(mine, {})
+  const deleted = await createRestrictedKey(mine, {})
   expectStatus(await owner.delete(`${A}/api-keys/${deleted.keyId}`), 204)
   unauthenticatedCallers['a deleted key'] = deleted
-  const expired = await makeKey(mine, {}, { expires_at: app.clock.now() + 60_000 })
+  const expired = await createRestrictedKey(mine, {}, { expires_at: app.clock.now() + 60_000 })
   app.clock.advance(60_000)
   unauthenticatedCallers['an expired key'] = expired
 })
@@ -123,15 +123,15 @@ afterAll(async () => {
   await facilitator.close()
 })
 
-/** Keys are deleted after each test because an account has at most 100. */
-const made: string[] = []
+/** Paths of the keys that a test created. They are deleted after the test, because an account has at most 100 keys. */
+const createdKeys: string[] = []
 async function keyWith(fixture: TenantFixture, restrictions: object): Promise<ApiClient> {
-  const key = await makeKey(fixture, restrictions)
-  made.push(`${fixture.A}/api-keys/${key.keyId}`)
+  const key = await createRestrictedKey(fixture, restrictions)
+  createdKeys.push(`${fixture.A}/api-keys/${key.keyId}`)
   return key
 }
 afterEach(async () => {
-  for (const path of made.splice(0)) await mine.owner.delete(path)
+  for (const path of createdKeys.splice(0)) await mine.owner.delete(path)
 })
 
 function apiWithAuthorization(authorization: string): ApiClient {
@@ -146,7 +146,7 @@ function apiWithAuthorization(authorization: string): ApiClient {
   }
 }
 
-/** A response must not disclose that a resource of the other tenant exists. */
+/** Expects that a text contains no id of the tenant and not the name of the second tenant. */
 function expectNothingOf(fixture: TenantFixture, text: string): void {
   const words = [...Object.values(fixture.ids), 'Zweitmieter']
   expect(words.filter((word) => text.includes(word))).toEqual([])
@@ -156,25 +156,25 @@ describe('without a valid credential every route is 401', () => {
   test.each(table)('%s', async (_, route) => {
     await Promise.all(
       Object.entries(unauthenticatedCallers).map(async ([who, api]) => {
-        const answer = await sendRouteRequest(api, route, mine.ids)
-        expect({ who, status: answer.status, error: answer.body.error }).toEqual({
+        const response = await sendRouteRequest(api, route, mine.ids)
+        expect({ who, status: response.status, error: response.body.error }).toEqual({
           who,
           status: 401,
           error: 'unauthorized',
         })
-        expect(answer.headers.get('www-authenticate')).toMatch(
+        expect(response.headers.get('www-authenticate')).toMatch(
           /^Basic realm="gatehouse".*Bearer realm="gatehouse".*resource_metadata="/,
         )
-        expect(answer.headers.get('etag')).toBeNull()
-        expectNothingOf(mine, answer.text)
+        expect(response.headers.get('etag')).toBeNull()
+        expectNothingOf(mine, response.text)
       }),
     )
   })
 })
 
-describe("another tenant's id is the same 404 as an unknown one, in every path parameter", () => {
+describe('in each path parameter, an id of another tenant has the same 404 as an unknown id', () => {
   test.each(table.filter(([, route]) => pathParametersOf(route).length > 0))('%s', async (_, route) => {
-    // The other tenant's whole path, then each single id, then ids that never existed.
+    // All ids of the other tenant, then only one of its ids, then all of its ids except one.
     const swaps: FixtureIds[] = [
       theirs.ids,
       ...pathParametersOf(route).map((parameter) => ({ ...mine.ids, [parameter]: theirs.ids[parameter] })),
@@ -187,13 +187,13 @@ describe("another tenant's id is the same 404 as an unknown one, in every path p
           id === theirs.ids[key as keyof FixtureIds] ? `${id.split('_')[0]}_${'0'.repeat(26)}` : id,
         ]),
       ) as unknown as FixtureIds
-      const [answer, missing] = await Promise.all([
+      const [response, missing] = await Promise.all([
         sendRouteRequest(mine.owner, route, ids),
         sendRouteRequest(mine.owner, route, unknown),
       ])
-      expect({ ids, status: answer.status }).toEqual({ ids, status: 404 })
-      expect({ ...answer.body, request_id: '' }).toEqual({ ...missing.body, request_id: '' })
-      expectNothingOf(theirs, answer.text)
+      expect({ ids, status: response.status }).toEqual({ ids, status: 404 })
+      expect({ ...response.body, request_id: '' }).toEqual({ ...missing.body, request_id: '' })
+      expectNothingOf(theirs, response.text)
     }
   })
 
@@ -204,32 +204,32 @@ describe("another tenant's id is the same 404 as an unknown one, in every path p
   })
 })
 
-describe('a missing scope is 403 insufficient_scope; a stem does not imply its children', () => {
+describe('a missing scope is 403 insufficient_scope, also when the caller has all other scopes', () => {
   test.each(table)('%s', async (_, route) => {
     const needed = scopeOf(route)
     const others = everything.filter((scope) => scope !== needed && scope !== `${stemOf(needed)}:manage`)
     const api = await keyWith(mine, {
       scopes: [...others, 'svc', 'svc:*', '*', `${needed}x`, 'svc:all2', 'svc:manage'],
     })
-    const answer = await sendRouteRequest(api, route, mine.ids)
-    expect(answer.body).toMatchObject({ error: 'insufficient_scope' })
-    expect(answer.status).toBe(403)
-    expect(answer.headers.get('www-authenticate')).toBe(`Bearer error="insufficient_scope", scope="${needed}"`)
-    expect(answer.headers.get('etag')).toBeNull()
+    const response = await sendRouteRequest(api, route, mine.ids)
+    expect(response.body).toMatchObject({ error: 'insufficient_scope' })
+    expect(response.status).toBe(403)
+    expect(response.headers.get('www-authenticate')).toBe(`Bearer error="insufficient_scope", scope="${needed}"`)
+    expect(response.headers.get('etag')).toBeNull()
   })
 })
 
-/** Scopes that the operation requires in addition to the scope of its path (docs/contract.md#authority-for-changes). */
+/** Scopes that an operation requires in addition to the scope of its path (docs/contract.md#authority-for-changes). */
 const alsoNeeded: Record<string, string[]> = { createWebhook: ['events:read'] }
 
-describe('the documented scope is sufficient, and manage implies it', () => {
+describe('the documented scope is sufficient, and so is `manage` of the same stem', () => {
   test.each(table)('%s', async (_, route) => {
     for (const scope of [scopeOf(route), `${stemOf(scopeOf(route))}:manage`]) {
       const fixture = await fixtureForRoute(route, mine)
       const api = await keyWith(fixture, { scopes: [scope, ...(alsoNeeded[route.operation] ?? [])] })
       const body = await preconditions[route.operation]?.(fixture, dns)
-      const answer = await sendRouteRequest(api, route, fixture.ids, {}, body)
-      expect({ scope, status: answer.status, text: answer.status === route.success ? '' : answer.text }).toEqual({
+      const response = await sendRouteRequest(api, route, fixture.ids, {}, body)
+      expect({ scope, status: response.status, text: response.status === route.success ? '' : response.text }).toEqual({
         scope,
         status: route.success,
         text: '',
@@ -238,13 +238,13 @@ describe('the documented scope is sufficient, and manage implies it', () => {
   })
 })
 
-/** Another issuer of the same account. */
+/** Creates another issuer in the account of the fixture. */
 async function withNewIssuer(fixture: TenantFixture): Promise<TenantFixture> {
   const { id } = expectStatus(await fixture.owner.post(`${fixture.A}/issuers`, { name: 'Another' }), 201).data
   return { ...fixture, issuerId: id, I: `${fixture.A}/issuers/${id}` }
 }
 
-/** Another issuer of the same account, with its own organization. */
+/** Another issuer of the account of `mine`, and an organization of that issuer. */
 let [elsewhereIssuerId, elsewhereOrgId] = ['', '']
 beforeAll(async () => {
   const { data } = expectStatus(await mine.owner.post(`${mine.A}/issuers`, { name: 'Elsewhere' }), 201)
@@ -258,7 +258,7 @@ describe('restrictions.issuer_ids limits a key to these issuers', () => {
     expect((await sendRouteRequest(elsewhere, route, mine.ids)).status).toBe(404)
   })
 
-  test('and grants access to them', async () => {
+  test('a key with issuer_ids can read these issuers but not the account', async () => {
     const api = await keyWith(mine, { issuer_ids: [mine.issuerId] })
     expect((await api.get(mine.I)).status).toBe(200)
     expect((await api.get(`${mine.I}/users/${mine.ids.user_id}`)).status).toBe(200)
@@ -283,12 +283,12 @@ describe('GraphQL', () => {
     roots = await readRootFields(mine.owner)
   })
 
-  test('every /v1 operation is one root field', () => {
+  test('each operation of /v1 has a root field', () => {
     const served = roots.map(restRouteOf).filter(Boolean)
     expect(routes.filter((route) => !served.includes(route)).map(name)).toEqual([])
   })
 
-  test('mutations have ifMatch if their REST operation takes it, and idempotencyKey if it is a POST', () => {
+  test('a root field has ifMatch if its REST operation accepts If-Match, and idempotencyKey if that operation is a POST', () => {
     for (const root of roots) {
       const route = restRouteOf(root)
       if (!route) continue
@@ -301,19 +301,19 @@ describe('GraphQL', () => {
     }
   })
 
-  test('without a valid credential every root field is 401 and the schema is not disclosed', async () => {
+  test('without a valid credential every root field is 401', async () => {
     for (const root of roots) {
       await Promise.all(
         Object.entries(unauthenticatedCallers).map(async ([who, api]) => {
-          const { answer, status, code } = await graphql(api, root, mine.ids)
-          expect({ who, field: root.name, http: answer.status, status, code }).toEqual({
+          const { answer: response, status, code } = await graphql(api, root, mine.ids)
+          expect({ who, field: root.name, http: response.status, status, code }).toEqual({
             who,
             field: root.name,
             http: 401,
             status: 401,
             code: 'UNAUTHORIZED',
           })
-          expect(answer.headers.get('www-authenticate')).toMatch(/^Basic realm="gatehouse".*Bearer realm="gatehouse"/)
+          expect(response.headers.get('www-authenticate')).toMatch(/^Basic realm="gatehouse".*Bearer realm="gatehouse"/)
         }),
       )
     }
@@ -323,20 +323,20 @@ describe('GraphQL', () => {
     for (const root of roots) {
       for (const [, swapped] of idArgumentsOf(root)) {
         for (const ids of [theirs.ids, { ...mine.ids, [swapped]: theirs.ids[swapped] }]) {
-          const { answer, status, code } = await graphql(mine.owner, root, ids)
+          const { answer: response, status, code } = await graphql(mine.owner, root, ids)
           expect({ field: root.name, swapped, status, code }).toEqual({
             field: root.name,
             swapped,
             status: 404,
             code: 'NOT_FOUND',
           })
-          expectNothingOf(theirs, answer.text)
+          expectNothingOf(theirs, response.text)
         }
       }
     }
   })
 
-  test('the status for every caller is the same as in REST', async () => {
+  test('each caller gets the same status as in REST', async () => {
     const callers: [string, ApiClient][] = [
       ['read only', await keyWith(mine, { scopes: allStems.map((stem) => `${stem}:read`) })],
       ['write only', await keyWith(mine, { scopes: allStems.map((stem) => `${stem}:write`) })],
@@ -344,13 +344,14 @@ describe('GraphQL', () => {
       ['bound to the issuer', await keyWith(mine, { issuer_ids: [mine.issuerId], scopes: ['issuers.users:manage'] })],
       ['the other tenant', theirs.owner],
     ]
-    // An active payment method exists and a second one is not allowed: a caller with the scope gets 400.
+    // Creates an active payment method. A second one is refused, so createPaymentMethod is 400 for callers with its
+    // scope.
     await preconditions['createTopup']!(mine, dns)
     for (const [who, api] of callers) {
       for (const root of roots) {
         const route = restRouteOf(root)
-        // graphql/permissions.test.ts tests destructive operations on ids that do not exist; here, a valid request must
-        // succeed on both sides.
+        // Skips operations that succeed only once, because this test sends each request with REST and with GraphQL.
+        // graphql/permissions.test.ts tests these operations with ids of missing resources.
         if (
           !route ||
           route.method === 'DELETE' ||
@@ -376,24 +377,24 @@ describe('GraphQL', () => {
 
   test('relations require the scope of their REST operation', async () => {
     const api = await keyWith(mine, { scopes: ['accounts:read', 'issuers:read'] })
-    const tx = (selection: string) => `query ($id: ID!) { account(accountId: $id) { id ${selection} } }`
-    const ask = async (selection: string) => (await api.graphql(tx(selection), { id: mine.accountId })).body
-    expect((await ask('issuers { data { id } }')).errors).toBeUndefined()
-    expect((await ask('issuers { data { id clients { data { id } } } }')).errors[0].extensions).toMatchObject({
+    const document = (selection: string) => `query ($id: ID!) { account(accountId: $id) { id ${selection} } }`
+    const query = async (selection: string) => (await api.graphql(document(selection), { id: mine.accountId })).body
+    expect((await query('issuers { data { id } }')).errors).toBeUndefined()
+    expect((await query('issuers { data { id clients { data { id } } } }')).errors[0].extensions).toMatchObject({
       code: 'INSUFFICIENT_SCOPE',
       status: 403,
     })
-    // Domains are a field of the account (docs/contract.md#accounts), not a relation.
-    expect((await ask('domains { id }')).errors).toBeUndefined()
+    // `domains` is a field of the account (docs/contract.md#accounts) and requires no further scope.
+    expect((await query('domains { id }')).errors).toBeUndefined()
   })
 
-  test('a key limited to one issuer cannot read another one through a relation', async () => {
+  test('a key limited to one issuer cannot read another issuer or its relations', async () => {
     const api = await keyWith(mine, { issuer_ids: [mine.issuerId] })
-    const ask = `query ($a: ID!, $i: ID!) { issuer(accountId: $a, issuerId: $i) { id clients { data { id issuerId } } } }`
-    const good = await api.graphql(ask, { a: mine.accountId, i: mine.issuerId })
-    expect(good.body.errors).toBeUndefined()
+    const document = `query ($a: ID!, $i: ID!) { issuer(accountId: $a, issuerId: $i) { id clients { data { id issuerId } } } }`
+    const allowed = await api.graphql(document, { a: mine.accountId, i: mine.issuerId })
+    expect(allowed.body.errors).toBeUndefined()
     const other = await withNewIssuer(mine)
-    const bad = await api.graphql(ask, { a: mine.accountId, i: other.issuerId })
-    expect(bad.body.errors[0].extensions.status).toBe(404)
+    const refused = await api.graphql(document, { a: mine.accountId, i: other.issuerId })
+    expect(refused.body.errors[0].extensions.status).toBe(404)
   })
 })

@@ -15,9 +15,12 @@ let console: Realm
 let acme: Tenant
 let other: Tenant
 let clientId: string
-/** `O` of Acme's administrator organization. */
+/** Path of Acme's administrator organization. */
 let admins: string
 let owner: { id: string; api: ApiClient }
+/**
+ * A console user; tests add this user to Acme's administrator organization. `limited` has a token with `issuers:read`.
+ */
 let helper: { id: string; api: ApiClient; limited: ApiClient }
 
 beforeAll(async () => {
@@ -31,8 +34,8 @@ beforeAll(async () => {
   acme = await createTenant(app, 'Acme')
   other = await createTenant(app, 'Other')
   admins = `${I}/organizations/${expectStatus(await acme.owner.get(acme.A), 200).data.admin_org_id}`
-  owner = await person('owner@example.com')
-  const { id } = await person('helper@example.com')
+  owner = await createConsoleUser('owner@example.com')
+  const { id } = await createConsoleUser('helper@example.com')
   helper = {
     id,
     api: await signInUser('helper@example.com'),
@@ -42,21 +45,21 @@ beforeAll(async () => {
 })
 afterAll(() => app.close())
 
-/** A client of the Core API with the token of a console user. */
+/** Signs in at the console issuer. Returns a client of the Core API that uses the access token. */
 async function signInUser(username: string, scope = 'svc:all'): Promise<ApiClient> {
   const redirect_uri = `${app.baseUrl}/console/callback`
   const params = { redirect_uri, scope: `openid ${scope}`, resource: app.baseUrl }
   const { access_token } = await console.signInForTokens({ id: clientId, secret: undefined }, username, params)
   return createApiClient(app.baseUrl, access_token)
 }
-async function person(username: string): Promise<{ id: string; api: ApiClient }> {
+async function createConsoleUser(username: string): Promise<{ id: string; api: ApiClient }> {
   return { id: await createUser(console.tenant, username), api: await signInUser(username) }
 }
 const accounts = async (api: ApiClient): Promise<string[]> =>
   expectStatus(await api.get('/v1/accounts'), 200).data.map(({ id }: AnyJson) => id)
 
 describe('every account has an administrator organization', () => {
-  test('created with the account in the console issuer and referenced by it; the system account has one too', async () => {
+  test('which is created in the console issuer with the account, also for the system account', async () => {
     const account = expectStatus(await acme.owner.get(acme.A), 200).data
     expect(account.admin_org_id).toMatch(/^org_/)
     const row = expectStatus(await app.operator.get(admins), 200).data
@@ -73,7 +76,7 @@ describe('every account has an administrator organization', () => {
     expectStatus(await acme.owner.patch(acme.A, { admin_org_id: system.admin_org_id }), 400)
   })
 
-  test('a start creates one for older accounts without it, and changes nothing else', async () => {
+  test('which a start creates for accounts of older versions, without other changes to accounts', async () => {
     const { prisma } = app.gatehouse.database
     const before = await prisma.account.findMany({ orderBy: { id: 'asc' } })
     const old = await prisma.account.create({ data: { id: `acc_${'0'.repeat(26)}`, createdAt: 1, updatedAt: 1 } })
@@ -85,7 +88,7 @@ describe('every account has an administrator organization', () => {
     expect(await prisma.account.findMany({ where: { id: { not: old.id } }, orderBy: { id: 'asc' } })).toEqual(before)
   })
 
-  test('it cannot be deleted before its account: DELETE is 409', async () => {
+  test('which cannot be deleted while the account exists: DELETE is 409', async () => {
     expect((await app.operator.delete(admins)).status).toBe(409)
     expect((await owner.api.delete(admins)).status).toBe(409)
     expectStatus(await app.operator.get(admins), 200)
@@ -104,7 +107,7 @@ describe('the owner', () => {
     expect(created.body.errors[0].extensions.status).toBe(403)
   })
 
-  test('manages the members of its administrator organization with the regular operations, and no other organization', async () => {
+  test('manages the administrator organization of its account with the regular operations, and no other organization', async () => {
     expectStatus(await owner.api.get(admins), 200)
     expectStatus(await owner.api.post(`${admins}/members`, { member_id: helper.id, scopes: ['issuers:read'] }), 201)
     expectStatus(await owner.api.patch(`${admins}/members/${helper.id}`, { scopes: ['svc:all'] }), 200)
@@ -132,12 +135,12 @@ describe('the owner', () => {
     const members =
       'query ($a: ID!, $i: ID!, $o: ID!) { organizationMembers(accountId: $a, issuerId: $i, orgId: $o) { data { id user { id } } } }'
     expectStatus(await owner.api.post(`${admins}/members`, { member_id: helper.id }), 201)
-    const place = { a: console.tenant.accountId, i: console.tenant.issuerId, o: mine }
-    expect((await owner.api.graphql(members, place)).body.errors[0].extensions.status).toBe(404)
+    const variables = { a: console.tenant.accountId, i: console.tenant.issuerId, o: mine }
+    expect((await owner.api.graphql(members, variables)).body.errors[0].extensions.status).toBe(404)
     expectStatus(await owner.api.delete(`${admins}/members/${helper.id}`), 204)
   })
 
-  test('is limited by the scope of its token there too', async () => {
+  test('is limited by the scope of its token, also in the administrator organization', async () => {
     const limited = await signInUser('owner@example.com', 'issuers.organizations.members:read')
     expectStatus(await limited.get(`${admins}/members`), 200)
     expectStatus(await limited.post(`${admins}/members`, { member_id: helper.id }), 403)
@@ -149,18 +152,18 @@ describe('a member of the administrator organization', () => {
   beforeEach(async () => {
     await app.operator.delete(`${admins}/members/${helper.id}`)
   })
-  const give = async (scopes: string[], more: object = {}) =>
+  const addHelper = async (scopes: string[], more: object = {}) =>
     expectStatus(await owner.api.post(`${admins}/members`, { member_id: helper.id, scopes, ...more }), 201)
 
   test('has its effective scopes on the account, and no access elsewhere', async () => {
     expect(await accounts(helper.api)).toEqual([])
     expectStatus(await helper.api.get(acme.A), 404)
-    await give(['issuers:read', 'issuers.users:manage', 'accounts:read'])
+    await addHelper(['issuers:read', 'issuers.users:manage', 'accounts:read'])
     expect(await accounts(helper.api)).toEqual([acme.accountId])
     expectStatus(await helper.api.get(acme.A), 200)
     expectStatus(await helper.api.get(acme.I), 200)
     const user = expectStatus(
-      await helper.api.post(`${acme.I}/users`, { username_type: 'unique', username: 'made' }),
+      await helper.api.post(`${acme.I}/users`, { username_type: 'unique', username: 'created' }),
       201,
     ).data
     expectStatus(await helper.api.delete(`${acme.I}/users/${user.id}`), 202)
@@ -176,8 +179,8 @@ describe('a member of the administrator organization', () => {
     expect(event.actor).toEqual({ type: 'user', id: helper.id, name: null })
   })
 
-  test('its scopes are intersected with the scope of the token', async () => {
-    await give(['svc:all'])
+  test('has only the scopes that both the membership and the token contain', async () => {
+    await addHelper(['svc:all'])
     expectStatus(await helper.limited.get(acme.I), 200)
     expectStatus(await helper.limited.get(`${acme.I}/users`), 403)
     expectStatus(await helper.limited.patch(acme.I, { name: 'x' }), 403)
@@ -186,12 +189,12 @@ describe('a member of the administrator organization', () => {
     expectStatus(await helper.limited.get(`${acme.I}/users`), 403)
   })
 
-  test('also has scopes by a group and by default; loses them immediately when suspended, removed or with the organization suspended', async () => {
+  test('also has the scopes of groups and the default scopes; loses all when the member is suspended or removed, or the organization is suspended', async () => {
     const group = expectStatus(
       await owner.api.post(`${admins}/groups`, { name: 'Clerks', scopes: ['issuers.users:read'] }),
       201,
     ).data
-    await give([], { groups: [group.id] })
+    await addHelper([], { groups: [group.id] })
     expectStatus(await helper.api.get(`${acme.I}/users`), 200)
     expectStatus(await helper.api.get(acme.I), 403)
     expectStatus(await owner.api.patch(admins, { default_member_scopes: ['issuers:read'] }), 200)
@@ -211,22 +214,22 @@ describe('a member of the administrator organization', () => {
     expectStatus(await owner.api.delete(`${admins}/groups/${group.id}`), 204)
   })
 
-  test('cannot manage the administrators: only the owner and operators can', async () => {
-    await give(['svc:all'])
+  test('cannot manage the administrator organization: only the owner of the account and operators can', async () => {
+    await addHelper(['svc:all'])
     expectStatus(await helper.api.patch(acme.A, { description: 'by a full administrator' }), 200)
-    for (const answer of [
+    for (const response of [
       await helper.api.get(admins),
       await helper.api.get(`${admins}/members`),
       await helper.api.post(`${admins}/members`, { member_id: owner.id }),
       await helper.api.patch(`${admins}/members/${helper.id}`, { user_title: 'x' }),
       await acme.owner.get(`${admins}/members`),
     ]) {
-      expect(answer.status).toBe(404)
+      expect(response.status).toBe(404)
     }
   })
 
-  test('cannot grant scopes that it lacks on that account', async () => {
-    await give(['issuers.users:manage', 'issuers.organizations:write'])
+  test('cannot grant scopes that the member lacks on the account', async () => {
+    await addHelper(['issuers.users:manage', 'issuers.organizations:write'])
     const api = await signInUser('helper@example.com')
     const user = { username_type: 'unique', username: 'granted', scopes: ['issuers.clients:read'] }
     expectStatus(await api.post(`${acme.I}/users`, user), 403)
@@ -234,18 +237,18 @@ describe('a member of the administrator organization', () => {
     expectStatus(await api.post(`${acme.I}/organizations`, { default_member_scopes: ['svc:all'] }), 403)
   })
 
-  test('GraphQL returns the same decision for each field', async () => {
-    await give(['accounts:read', 'issuers:read'])
+  test('in GraphQL, each relation requires its own scope', async () => {
+    await addHelper(['accounts:read', 'issuers:read'])
     const text =
       'query ($a: ID!) { account(accountId: $a) { id adminOrgId issuers { data { id clients { data { id } } } } } }'
-    const answer = (await helper.api.graphql(text, { a: acme.accountId })).body
-    expect(answer.errors[0].extensions).toMatchObject({ code: 'INSUFFICIENT_SCOPE' })
+    const response = (await helper.api.graphql(text, { a: acme.accountId })).body
+    expect(response.errors[0].extensions).toMatchObject({ code: 'INSUFFICIENT_SCOPE' })
     const list = (await helper.api.graphql('{ accounts { data { id issuers { data { id } } } } }')).body
     expect(list.data.accounts.data).toEqual([{ id: acme.accountId, issuers: { data: [{ id: acme.issuerId }] } }])
   })
 
-  test("an Idempotency-Key does not return a response that another caller's authority produced", async () => {
-    await give(['issuers:manage', 'issuers.organizations:read'])
+  test('a repeated Idempotency-Key is 422 after the caller lost a scope of the stored request', async () => {
+    await addHelper(['issuers:manage', 'issuers.organizations:read'])
     const text = `mutation ($a: ID!, $k: String!) { createIssuer(accountId: $a, input: { name: "Once" }, idempotencyKey: $k) { id organizations { data { id } } } }`
     const variables = { a: acme.accountId, k: 'admin-once' }
     const first = await helper.api.graphql(text, variables)
@@ -257,16 +260,16 @@ describe('a member of the administrator organization', () => {
 })
 
 describe('operators', () => {
-  test('a member of the system account’s administrator organization with accounts:manage is an operator, within its scopes', async () => {
+  test("a member of the system account's administrator organization with accounts:manage is an operator, within its scopes", async () => {
     const system = expectStatus(await app.operator.get(console.tenant.A), 200).data.admin_org_id
     const path = `${console.tenant.I}/organizations/${system}/members`
-    const clerk = await person('clerk@example.com')
+    const clerk = await createConsoleUser('clerk@example.com')
     expectStatus(await clerk.api.get(acme.A), 404)
     expectStatus(
       await app.operator.post(path, { member_id: clerk.id, scopes: ['issuers.organizations.members:manage'] }),
       201,
     )
-    // Not an operator yet: administers the system account only, and cannot manage administrators of other accounts.
+    // Without accounts:manage the member is not an operator and cannot reach other accounts or their administrators.
     expectStatus(await clerk.api.get(acme.A), 404)
     expectStatus(await clerk.api.get(`${admins}/members`), 404)
     expectStatus(await clerk.api.post(`${admins}/members`, { member_id: clerk.id }), 404)
@@ -276,8 +279,8 @@ describe('operators', () => {
     expectStatus(await clerk.api.get(acme.I), 200)
     expectStatus(await clerk.api.get(`${acme.I}/users`), 403)
     expect(await accounts(clerk.api)).toEqual(expect.arrayContaining([acme.accountId, other.accountId]))
-    const made = await clerk.api.graphql('mutation { createAccount(input: {}) { account { id } } }')
-    expect(made.body.errors).toBeUndefined()
+    const created = await clerk.api.graphql('mutation { createAccount(input: {}) { account { id } } }')
+    expect(created.body.errors).toBeUndefined()
     const limited = await signInUser('clerk@example.com', 'accounts:read')
     expectStatus(await limited.get(acme.A), 404)
     expectStatus(await app.operator.delete(`${path}/${clerk.id}`), 204)
@@ -285,8 +288,8 @@ describe('operators', () => {
   })
 
   test('the creator of an account does not become its administrator', async () => {
-    const made = await app.operator.graphql('mutation { createAccount(input: {}) { account { adminOrgId } } }')
-    const { adminOrgId } = made.body.data.createAccount.account
+    const created = await app.operator.graphql('mutation { createAccount(input: {}) { account { adminOrgId } } }')
+    const { adminOrgId } = created.body.data.createAccount.account
     const members = await app.operator.get(`${console.tenant.I}/organizations/${adminOrgId}/members`)
     expect(expectStatus(members, 200).data).toEqual([])
   })

@@ -1,6 +1,6 @@
 /**
- * Privilege escalation that no single operation shows (docs/security.md, "Authority"): equivalent values in another
- * form, and sequences of permitted steps. authority.test.ts tests the scopes that each operation requires.
+ * Privilege escalation by sequences of operations that are permitted individually, and by other spellings of the same
+ * value (docs/security.md, "Authority"). authority.test.ts tests the scopes that single operations require.
  */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { uniqueName } from '../contract/tenant-fixture.js'
@@ -9,12 +9,12 @@ import { createRestrictedKey, createTenant, expectStatus, type Tenant } from '..
 import { type AnyJson, type ApiClient, type ApiResponse, createApiClient } from '../setup/api.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
 
-/** A scope that no caller in this file has, and each target has. */
+/** A scope that the attackers in this file lack and their targets have. */
 const LACKED = 'issuers.agents:read'
 
 let app: TestApp
 let tenant: Tenant
-/** The console issuer, whose users own and administer accounts. */
+/** The system account with the console issuer, whose users administer accounts. */
 let system: Tenant
 
 beforeAll(async () => {
@@ -29,17 +29,17 @@ afterAll(() => app.close())
 
 const keyWithScopes = (...scopes: string[]): Promise<ApiClient> => createRestrictedKey(tenant, { scopes })
 
-/** 403 with the challenge of RFC 6750 that names the scope. */
-function expectRefused(answer: ApiResponse<AnyJson>, scope: string): void {
-  expect({ status: answer.status, error: answer.body.error, text: answer.text }).toMatchObject({
+/** Expects a 403 whose WWW-Authenticate (RFC 6750 section 3) names the scope. */
+function expectRefused(response: ApiResponse<AnyJson>, scope: string): void {
+  expect({ status: response.status, error: response.body.error, text: response.text }).toMatchObject({
     status: 403,
     error: 'insufficient_scope',
   })
-  expect(answer.headers.get('www-authenticate')).toBe(`Bearer error="insufficient_scope", scope="${scope}"`)
+  expect(response.headers.get('www-authenticate')).toBe(`Bearer error="insufficient_scope", scope="${scope}"`)
 }
 
 test.each(['me@evil.example.', 'me@ävil.example', '<me@evil.example>', 'me@evil.example '])(
-  'an email address is a credential in every form that mail servers accept: %j',
+  'an email address that mail servers accept cannot be set for a user with more authority: %j',
   async (email) => {
     const body = { username_type: 'unique', username: uniqueName('boss'), scopes: [LACKED] }
     const { id } = expectStatus(await tenant.owner.post(`${tenant.I}/users`, body), 201).data
@@ -61,12 +61,12 @@ test('a key with svc:manage, which any caller can grant, cannot grant svc:all or
   }
 })
 
-describe('a client with platform scopes whose secret a caller knows', () => {
+describe('a caller that knows the secret of a client with platform scopes', () => {
   const WEB = { application_type: 'web', redirect_uris: ['https://app.example.com/cb'] }
   const MACHINE = { application_type: 'm2m', grant_types: ['client_credentials'], redirect_uris: [] }
 
-  /** A client that a weak caller created and to which an administrator has since granted a scope. */
-  async function givenScopes(openid: object) {
+  /** Creates a client as a caller without LACKED; then the owner of the account grants LACKED to the client. */
+  async function createClientWithGrantedScope(openid: object) {
     const deployer = await keyWithScopes('issuers.clients:write')
     const body = { name: uniqueName('App'), type: 'internal', confidential: true, settings: { openid } }
     const { id, secret } = expectStatus(await deployer.post(`${tenant.I}/clients`, body), 201).data
@@ -79,17 +79,17 @@ describe('a client with platform scopes whose secret a caller knows', () => {
     ['a change to allowed_resources', MACHINE, () => ({ allowed_resources: [core()] })],
     ['a change to allowed_audiences', MACHINE, () => ({ allowed_audiences: [core()] })],
   ]
-  test.each(changes)('%s is refused for a caller without the scopes', async (_, before, change) => {
-    const client = await givenScopes(before)
+  test.each(changes)('%s is refused if the caller lacks a scope of the client', async (_, before, change) => {
+    const client = await createClientWithGrantedScope(before)
     expectRefused(await client.patch({ settings: { openid: change() } }), LACKED)
     expectStatus(
-      await client.patch({ settings: { openid: { default_access_token_age: 60 } }, description: 'Words' }),
+      await client.patch({ settings: { openid: { default_access_token_age: 60 } }, description: 'A new description' }),
       200,
     )
     expectStatus(await client.patch({ settings: { openid: { redirect_uris: [] } } }), 200)
   })
 
-  test('a client without platform scopes can be changed without them', async () => {
+  test('the same changes are allowed for a client that has only scopes of applications', async () => {
     const weak = await keyWithScopes('issuers.clients:write')
     const body = {
       name: 'App',
@@ -105,7 +105,7 @@ describe('a client with platform scopes whose secret a caller knows', () => {
 describe('tokens of a client of the console issuer are valid on the accounts of every user who signs in there', () => {
   const spa = (callback: string) => ({ redirect_uris: [callback], allowed_resources: [app.baseUrl] })
 
-  test('granting it platform scopes requires svc:all without restrictions', async () => {
+  test('so granting the client platform scopes requires svc:all without restrictions', async () => {
     const body = { name: 'App', type: 'internal', confidential: false }
     const settings = { openid: spa('https://evil.example/cb'), scopes: ['issuers:read'] }
     for (const restrictions of [
@@ -118,13 +118,13 @@ describe('tokens of a client of the console issuer are valid on the accounts of 
     }
   })
 
-  test('a new redirect URI of the console client or a new client secret requires it too', async () => {
+  test('so a new redirect URI or client secret also requires svc:all without restrictions', async () => {
     const clients = expectStatus(await app.operator.get(`${system.I}/clients`), 200).data
-    const own = clients.find(({ name }: AnyJson) => name === 'Console')
+    const consoleClient = clients.find(({ name }: AnyJson) => name === 'Console')
     const bound = await createRestrictedKey(system, { issuer_ids: [system.issuerId] })
-    const redirect_uris = [...own.settings.openid.redirect_uris, 'https://evil.example/cb']
+    const redirect_uris = [...consoleClient.settings.openid.redirect_uris, 'https://evil.example/cb']
     expectRefused(
-      await bound.patch(`${system.I}/clients/${own.id}`, { settings: { openid: { redirect_uris } } }),
+      await bound.patch(`${system.I}/clients/${consoleClient.id}`, { settings: { openid: { redirect_uris } } }),
       'svc:all',
     )
     const body = { name: 'M', type: 'internal', confidential: true, settings: { scopes: ['issuers:read'] } }
@@ -133,7 +133,7 @@ describe('tokens of a client of the console issuer are valid on the accounts of 
   })
 })
 
-test.each(['clients', 'agents'])('enabling an issuer again requires the scopes of its %s', async (kind) => {
+test.each(['clients', 'agents'])('enabling a disabled issuer requires the scopes of its %s', async (kind) => {
   const issuer = expectStatus(await tenant.owner.post(`${tenant.A}/issuers`, { name: 'Other' }), 201).data.id
   const I = `${tenant.A}/issuers/${issuer}`
   const client = { name: 'Machine', type: 'internal', confidential: true, settings: { scopes: [LACKED] } }
@@ -146,11 +146,14 @@ test.each(['clients', 'agents'])('enabling an issuer again requires the scopes o
   expectStatus(await tenant.owner.patch(I, { status: 'active' }), 200)
 })
 
-describe('enabling a sign-in method requires the authority of all users', () => {
+describe('enabling a sign-in method requires the platform scopes of all users of the issuer', () => {
   const provider = { issuer_url: 'https://idp.example.com', client_id: 'c', client_secret: 's', link_by_email: false }
   const oidc = () => ({ name: uniqueName('IdP'), method: 'oidc', first_factor_only: true, settings: provider })
 
-  /** An issuer without methods where a user has a scope that the caller lacks, and a caller who manages its methods. */
+  /**
+   * Creates an issuer without authentication methods and a caller who manages its methods.
+   * @param strong true creates a user of the issuer with a scope that the caller lacks
+   */
   async function issuerOf(strong: boolean) {
     const issuer = expectStatus(await tenant.owner.post(`${tenant.A}/issuers`, { name: 'Other' }), 201).data.id
     const I = `${tenant.A}/issuers/${issuer}`
@@ -160,7 +163,7 @@ describe('enabling a sign-in method requires the authority of all users', () => 
   }
 
   test.each(['password', 'email_otp', 'email_link', 'passkey'])(
-    '%s: creating or enabling it is refused',
+    '%s: creating or enabling the method is refused for a caller who lacks a scope of a user',
     async (method) => {
       const { methods, weak } = await issuerOf(true)
       const body = { name: 'Method', method }
@@ -173,14 +176,14 @@ describe('enabling a sign-in method requires the authority of all users', () => 
     },
   )
 
-  test('enabling a provider again lets its linked users sign in, also without linking by email', async () => {
+  test('oidc: enabling a disabled method is refused also without linking by email, because linked users could sign in', async () => {
     const { methods, weak } = await issuerOf(true)
     const path = `${methods}/${expectStatus(await weak.post(methods, oidc()), 201).data.id}`
     expectStatus(await weak.patch(path, { enabled_login: false }), 200)
     expectRefused(await weak.patch(path, { enabled_login: true }), LACKED)
   })
 
-  test('a second factor needs no such authority, nor does any method where no user has a scope that the caller lacks', async () => {
+  test('a second factor requires no further scope, and neither does a method if no user has a scope that the caller lacks', async () => {
     const { methods, weak } = await issuerOf(true)
     for (const method of ['totp', 'backup_codes']) expectStatus(await weak.post(methods, { name: method, method }), 201)
     const free = await issuerOf(false)
@@ -192,9 +195,9 @@ describe('enabling a sign-in method requires the authority of all users', () => 
 })
 
 test.each([
-  ['enabled', { invitation_enabled: false }, { invitation_enabled: true }],
-  ['those of an active organization', { status: 'suspended' }, { status: 'active' }],
-])('invitations that are %s again require the scopes that they grant', async (_, stop, start) => {
+  ['enabling the invitations of an organization', { invitation_enabled: false }, { invitation_enabled: true }],
+  ['reactivating an organization with invitations', { status: 'suspended' }, { status: 'active' }],
+])('%s requires the scopes that pending invitations grant', async (_, stop, start) => {
   const body = { name: 'Org', invitation_enabled: true }
   const O = `${tenant.I}/organizations/${expectStatus(await tenant.owner.post(`${tenant.I}/organizations`, body), 201).data.id}`
   const weak = await keyWithScopes('issuers.organizations:write')
@@ -207,7 +210,7 @@ test.each([
   expectStatus(await tenant.owner.patch(O, start), 200)
 })
 
-test('deleting a disabled client, which makes its tokens valid again, requires its scopes', async () => {
+test('deleting a disabled client requires the scopes of the client, and its tokens stay invalid', async () => {
   const realm = new Realm(app, tenant)
   const username = `${uniqueName('boss')}@corp.example`
   const user = await realm.createUser(username)
@@ -219,9 +222,9 @@ test('deleting a disabled client, which makes its tokens valid again, requires i
   expectStatus(await tenant.owner.patch(`${tenant.I}/clients/${client.id}`, { status: 'disabled' }), 200)
   expectStatus(await boss.get(`${tenant.I}/agents`), 401)
   const weak = await keyWithScopes('issuers.clients:delete')
-  const answer = await weak.delete(`${tenant.I}/clients/${client.id}`)
+  const response = await weak.delete(`${tenant.I}/clients/${client.id}`)
   expectStatus(await boss.get(`${tenant.I}/agents`), 401)
-  expectRefused(answer, LACKED)
+  expectRefused(response, LACKED)
   const other = await realm.createClient({}, { settings: { scopes: [LACKED] } })
   expectStatus(await weak.delete(`${tenant.I}/clients/${other.id}`), 204)
 })

@@ -1,7 +1,7 @@
 /**
- * The scopes that an operation requires in addition to its own, so that its caller cannot gain authority
+ * The scopes that an operation requires in addition to the scope of its route, so that the caller cannot gain authority
  * (docs/contract.md#authority-for-changes, docs/contract.md#authority-cannot-grow). test/stories/authority-attacks.ts
- * tests that every mutation is covered.
+ * tries all mutations.
  */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import {
@@ -18,7 +18,7 @@ import { startApp, type TestApp } from '../setup/start-app.js'
 
 let app: TestApp
 let fixture: TenantFixture
-/** A user of the issuer with more scopes than any caller in this file. */
+/** Id of a user with issuers.clients:manage, which most callers in this file lack. */
 let strong: string
 
 beforeAll(async () => {
@@ -36,13 +36,13 @@ async function strongUser(): Promise<string> {
 
 const keyWithScopes = (...scopes: string[]): Promise<ApiClient> => createRestrictedKey(fixture, { scopes })
 
-/** 403 with the challenge of RFC 6750 that names the scope. */
-function expectRefused(answer: ApiResponse<AnyJson>, scope: string): void {
-  expect({ status: answer.status, error: answer.body.error, text: answer.text }).toMatchObject({
+/** Expects a 403 whose WWW-Authenticate (RFC 6750 section 3) names the scope. */
+function expectRefused(response: ApiResponse<AnyJson>, scope: string): void {
+  expect({ status: response.status, error: response.body.error, text: response.text }).toMatchObject({
     status: 403,
     error: 'insufficient_scope',
   })
-  expect(answer.headers.get('www-authenticate')).toBe(`Bearer error="insufficient_scope", scope="${scope}"`)
+  expect(response.headers.get('www-authenticate')).toBe(`Bearer error="insufficient_scope", scope="${scope}"`)
 }
 
 describe('changing owner_user_id requires svc:all on the account without restrictions', () => {
@@ -51,24 +51,24 @@ describe('changing owner_user_id requires svc:all on the account without restric
   test('accounts:write and accounts:manage are not enough, nor is svc:all with an IP restriction', async () => {
     const [system] = expectStatus(await app.operator.get('/v1/accounts'), 200).data.slice(-1)
     const [{ id: consoleIssuer }] = expectStatus(await app.operator.get(`/v1/accounts/${system.id}/issuers`), 200).data
-    const place = { owner: app.operator, I: `/v1/accounts/${system.id}/issuers/${consoleIssuer}` }
-    const person = await createUser(place as TenantFixture, `${uniqueName('owner')}@example.com`)
+    const consoleTenant = { owner: app.operator, I: `/v1/accounts/${system.id}/issuers/${consoleIssuer}` }
+    const userId = await createUser(consoleTenant as TenantFixture, `${uniqueName('owner')}@example.com`)
     const before = await ownerOf()
     const restrictions = [
       { scopes: ['accounts:write'] },
       { scopes: ['accounts:manage'] },
       { ip_allowlist: ['127.0.0.0/8', '::1'] },
     ]
-    for (const one of restrictions) {
-      const api = await createRestrictedKey(fixture, one)
-      expectRefused(await api.patch(fixture.A, { owner_user_id: person }), 'svc:all')
+    for (const restriction of restrictions) {
+      const api = await createRestrictedKey(fixture, restriction)
+      expectRefused(await api.patch(fixture.A, { owner_user_id: userId }), 'svc:all')
       expectStatus(await api.patch(fixture.A, { name: uniqueName('Name') }), 200)
     }
     expect(await ownerOf()).toBe(before)
-    expectStatus(await fixture.owner.patch(fixture.A, { owner_user_id: person }), 200)
-    expect(await ownerOf()).toBe(person)
-    // The same owner again changes nothing, so it requires no further scope.
-    expectStatus(await (await keyWithScopes('accounts:write')).patch(fixture.A, { owner_user_id: person }), 200)
+    expectStatus(await fixture.owner.patch(fixture.A, { owner_user_id: userId }), 200)
+    expect(await ownerOf()).toBe(userId)
+    // A PATCH with the current owner changes nothing, so it requires no scope but accounts:write.
+    expectStatus(await (await keyWithScopes('accounts:write')).patch(fixture.A, { owner_user_id: userId }), 200)
   })
 })
 
@@ -77,12 +77,12 @@ describe('a username, an email address and email_verified are credentials', () =
     ['username', { username: 'attacker@evil.example' }],
     ['username_type', { username_type: 'unique' }],
     [
-      'the mail address',
+      'profile.email',
       { username_type: 'unique', username: uniqueName('name'), profile: { email: 'attacker@evil.example' } },
     ],
     ['email_verified', { email_verified: true }],
   ]
-  test.each(changes)('%s of a user with more authority is refused', async (_, body) => {
+  test.each(changes)('changing %s of a user requires the platform scopes of the user', async (_, body) => {
     const desk = await keyWithScopes('issuers.users:manage', 'issuers.users.verifiers:manage')
     expectRefused(await desk.patch(`${fixture.I}/users/${strong}`, body), 'issuers.clients:manage')
     expectStatus(await desk.patch(`${fixture.I}/users/${strong}`, { profile: { name: 'A new name' } }), 200)
@@ -96,21 +96,24 @@ describe('a username, an email address and email_verified are credentials', () =
     )
   })
 
-  test.each(changes)('%s of a user who can sign in requires issuers.users.verifiers:write', async (_, body) => {
-    const id = await createUser(fixture, `${uniqueName('plain')}@corp.example`)
-    const desk = await keyWithScopes('issuers.users:write')
-    expectRefused(await desk.patch(`${fixture.I}/users/${id}`, body), 'issuers.users.verifiers:write')
-    expectStatus(await desk.patch(`${fixture.I}/users/${id}`, { metadata: { desk: 'yes' } }), 200)
-  })
+  test.each(changes)(
+    'changing %s of a user with a verifier requires issuers.users.verifiers:write',
+    async (_, body) => {
+      const id = await createUser(fixture, `${uniqueName('plain')}@corp.example`)
+      const desk = await keyWithScopes('issuers.users:write')
+      expectRefused(await desk.patch(`${fixture.I}/users/${id}`, body), 'issuers.users.verifiers:write')
+      expectStatus(await desk.patch(`${fixture.I}/users/${id}`, { metadata: { desk: 'yes' } }), 200)
+    },
+  )
 
-  test('the username of a user without a verifier requires only issuers.users:write', async () => {
+  test('changing the username of a user without a verifier requires only issuers.users:write', async () => {
     const desk = await keyWithScopes('issuers.users:write')
     const body = { username_type: 'email', username: `${uniqueName('new')}@corp.example` }
     const { id } = expectStatus(await desk.post(`${fixture.I}/users`, body), 201).data
     expectStatus(await desk.patch(`${fixture.I}/users/${id}`, { username: `${uniqueName('other')}@corp.example` }), 200)
   })
 
-  test('email_verified can be written by PATCH, and true at creation', async () => {
+  test('email_verified can be set at creation and by PATCH, and a new username resets it', async () => {
     const body = { username_type: 'email', username: `${uniqueName('new')}@corp.example` }
     const { id, email_verified } = expectStatus(await fixture.owner.post(`${fixture.I}/users`, body), 201).data
     expect(email_verified).toBe(false)
@@ -137,8 +140,8 @@ describe('a username, an email address and email_verified are credentials', () =
   })
 })
 
-describe('removing a credential requires the authority of the user', () => {
-  test('a second factor of a user with more authority', async () => {
+describe('managing a credential requires the platform scopes of the user', () => {
+  test('for changing and deleting a verifier', async () => {
     const desk = await keyWithScopes('issuers.users.verifiers:manage')
     const [verifier] = expectStatus(await fixture.owner.get(`${fixture.I}/users/${strong}/verifiers`), 200).data
     const path = `${fixture.I}/users/${strong}/verifiers/${verifier.id}`
@@ -147,27 +150,27 @@ describe('removing a credential requires the authority of the user', () => {
     expectStatus(await fixture.owner.get(path), 200)
   })
 
-  test('an enrollment that another caller started cannot be completed by a caller with less authority than the user', async () => {
+  test('for completing an enrollment that another caller started', async () => {
     const body = { type: 'totp_enrollment', name: null, issuer_name: 'Corp' }
     const { enrollment_id } = expectStatus(
       await fixture.owner.post(`${fixture.I}/users/${strong}/verifiers`, body),
       201,
     ).data
     const desk = await keyWithScopes('issuers.users.verifiers:write')
-    const answer = await desk.post(`${fixture.I}/users/${strong}/verifiers/complete-enrollment`, {
+    const response = await desk.post(`${fixture.I}/users/${strong}/verifiers/complete-enrollment`, {
       enrollment_id,
       code: '000000',
     })
-    expectRefused(answer, 'issuers.clients:manage')
+    expectRefused(response, 'issuers.clients:manage')
   })
 })
 
-describe('a membership grants authority as well', () => {
-  test('to a member with a platform scope of its own, of its organization or of its group', async () => {
+describe('the platform scopes of a user include those of its memberships', () => {
+  test('of the member, of the organization and of a group', async () => {
     const desk = await keyWithScopes('issuers.users:write', 'issuers.users.verifiers:write')
-    for (const way of ['member', 'organization', 'group']) {
+    for (const source of ['member', 'organization', 'group']) {
       const id = await createUser(fixture, `${uniqueName('member')}@corp.example`)
-      const org = { default_member_scopes: way === 'organization' ? ['issuers.agents:read'] : [] }
+      const org = { default_member_scopes: source === 'organization' ? ['issuers.agents:read'] : [] }
       const O = `${fixture.I}/organizations/${expectStatus(await fixture.owner.post(`${fixture.I}/organizations`, org), 201).data.id}`
       const group = expectStatus(
         await fixture.owner.post(`${O}/groups`, { name: 'Group', scopes: ['issuers.agents:read'] }),
@@ -175,8 +178,8 @@ describe('a membership grants authority as well', () => {
       ).data.id
       const member = {
         member_id: id,
-        scopes: way === 'member' ? ['issuers.agents:read'] : [],
-        groups: way === 'group' ? [group] : [],
+        scopes: source === 'member' ? ['issuers.agents:read'] : [],
+        groups: source === 'group' ? [group] : [],
       }
       expectStatus(await fixture.owner.post(`${O}/members`, member), 201)
       expectRefused(
@@ -205,7 +208,7 @@ describe('domains', () => {
     expectStatus(await both.patch(fixture.A, { domains: present }), 200)
   })
 
-  test("every change of a domain raises the account's updated_at, so a stale If-Match is 412", async () => {
+  test("every change of a domain changes the account's ETag, so that an old If-Match is 412", async () => {
     const { owner, A, accountId, issuerId } = await createTenant(app)
     const host = `${uniqueName('d')}.example.com`
     const verified = () =>
@@ -229,7 +232,7 @@ describe('domains', () => {
     }
   })
 
-  test('email links use the domain of an issuer, so assigning one requires the authority of its users', async () => {
+  test('assigning a domain to an issuer requires the platform scopes of its users, because email links use the domain', async () => {
     const host = `${uniqueName('mail')}.example.com`
     expectStatus(await fixture.owner.post(`${fixture.A}/domains`, { host }), 201)
     await app.gatehouse.database.prisma.domain.updateMany({ where: { host }, data: { verified: true, verifiedAt: 1 } })
@@ -243,8 +246,8 @@ describe('domains', () => {
   })
 })
 
-describe('webhooks read events', () => {
-  test('creating one, changing its url, adding event types and enabling it require events:read', async () => {
+describe('webhooks', () => {
+  test('creating a webhook, changing its url, adding event types and enabling it require events:read', async () => {
     const weak = await keyWithScopes('webhooks:manage')
     const body = { url: 'https://hooks.example.com/a', event_types: ['note.created'] }
     expectRefused(await weak.post(`${fixture.A}/webhooks`, body), 'events:read')
@@ -272,18 +275,18 @@ describe('webhooks read events', () => {
   })
 })
 
-describe('sign-in settings that apply to all users require the authority of all users', () => {
+describe('sign-in settings that apply to all users require the platform scopes of all users', () => {
   const upstream = { issuer_url: 'https://evil.example', client_id: 'c', client_secret: 's' }
   const method = (settings: object) => ({ name: uniqueName('IdP'), method: 'oidc', first_factor_only: true, settings })
 
-  test('a federated method that links by email, and another provider for an existing method', async () => {
+  test('for a federated method that links by email, and for another provider of an existing method', async () => {
     const weak = await keyWithScopes('issuers.auth_methods:manage')
     expectRefused(await weak.post(`${fixture.I}/auth-methods`, method(upstream)), 'issuers.clients:manage')
-    const apart = expectStatus(
+    const unlinked = expectStatus(
       await weak.post(`${fixture.I}/auth-methods`, method({ ...upstream, link_by_email: false })),
       201,
     ).data
-    const path = `${fixture.I}/auth-methods/${apart.id}`
+    const path = `${fixture.I}/auth-methods/${unlinked.id}`
     expectRefused(await weak.patch(path, { settings: { link_by_email: true } }), 'issuers.clients:manage')
     expectRefused(
       await weak.patch(path, { settings: { client_id: 'other', client_secret: 's' } }),
@@ -293,7 +296,7 @@ describe('sign-in settings that apply to all users require the authority of all 
     expectStatus(await weak.delete(path), 204)
   })
 
-  test('disabling or deleting the method of a second factor', async () => {
+  test('for disabling or deleting the method of a second factor', async () => {
     const weak = await keyWithScopes('issuers.auth_methods:manage')
     const { id } = expectStatus(await weak.post(`${fixture.I}/auth-methods`, { name: 'App', method: 'totp' }), 201).data
     expectRefused(
@@ -318,7 +321,7 @@ describe('sign-in settings that apply to all users require the authority of all 
       { signup: { mode: 'open', allowed_domains: ['corp.example'] } },
       { signup: { allowed_domains: ['corp.example', 'evil.example'] } },
     ],
-  ])('a weaker setting: %s', async (_, before, after) => {
+  ])('for a weaker setting: %s', async (_, before, after) => {
     expectStatus(await fixture.owner.patch(fixture.I, { settings: { security: null, signup: null } }), 200)
     const weak = await keyWithScopes('issuers:manage')
     expectStatus(await weak.patch(fixture.I, { settings: before }), 200)
@@ -326,7 +329,7 @@ describe('sign-in settings that apply to all users require the authority of all 
     expectStatus(await fixture.owner.patch(fixture.I, { settings: after }), 200)
   })
 
-  test('a caller who has all platform scopes of the users can change them', async () => {
+  test('which no caller lacks at an issuer whose users have no platform scopes', async () => {
     const other = expectStatus(await fixture.owner.post(`${fixture.A}/issuers`, { name: 'Other' }), 201).data.id
     const I = `${fixture.A}/issuers/${other}`
     const weak = await keyWithScopes('issuers:manage', 'issuers.auth_methods:manage')
@@ -335,16 +338,16 @@ describe('sign-in settings that apply to all users require the authority of all 
     expectStatus(await weak.patch(I, { settings: { security: { mfa_required: false } } }), 200)
   })
 
-  test('at the console issuer they require svc:all', async () => {
+  test('and at the console issuer they require svc:all', async () => {
     const [system] = expectStatus(await app.operator.get('/v1/accounts'), 200).data.slice(-1)
     const A = `/v1/accounts/${system.id}`
     const [{ id }] = expectStatus(await app.operator.get(`${A}/issuers`), 200).data
     const scopes = ['issuers:manage', 'issuers.auth_methods:manage']
-    const made = expectStatus(
+    const created = expectStatus(
       await app.operator.post(`${A}/api-keys`, { name: 'weak', restrictions: { scopes } }),
       201,
     ).data
-    const weak = createApiClient(app.baseUrl, { id: made.id, secret: made.secret_plain })
+    const weak = createApiClient(app.baseUrl, { id: created.id, secret: created.secret_plain })
     expectStatus(
       await app.operator.patch(`${A}/issuers/${id}`, { settings: { security: { mfa_required: true } } }),
       200,
@@ -361,10 +364,10 @@ describe('sign-in settings that apply to all users require the authority of all 
   })
 })
 
-describe('reactivating a principal with more authority, or redirecting its tokens, requires that authority', () => {
+describe('reactivating a principal or adding a redirect URI requires the platform scopes', () => {
   const LACKED = 'issuers.clients:manage'
 
-  test('a suspended user, and a user pending approval', async () => {
+  test('of a suspended user and of a user who waits for approval', async () => {
     const id = await strongUser()
     expectStatus(await fixture.owner.patch(`${fixture.I}/users/${id}`, { status: 'suspended' }), 200)
     expectRefused(
@@ -378,7 +381,7 @@ describe('reactivating a principal with more authority, or redirecting its token
     expectStatus(await desk.patch(`${fixture.I}/approvals/${waiting}`, { action: 'reject', reason: 'No.' }), 200)
   })
 
-  test('a suspended session', async () => {
+  test('of a suspended session', async () => {
     const id = await createSession(app, fixture, strong)
     const weak = await keyWithScopes('issuers.sessions:manage')
     expectStatus(await weak.post(`${fixture.I}/sessions/${id}/suspend`, { reason: 'risk_review' }), 200)
@@ -386,7 +389,7 @@ describe('reactivating a principal with more authority, or redirecting its token
     expectStatus(await fixture.owner.post(`${fixture.I}/sessions/${id}/reactivate`), 200)
   })
 
-  test('a suspended agent, a disabled client, a suspended organization', async () => {
+  test('of a suspended agent, a disabled client and a suspended organization', async () => {
     const agent = expectStatus(await fixture.owner.post(`${fixture.I}/agents`, { name: 'A', scopes: [LACKED] }), 201)
       .data.id
     const settings = {
@@ -411,11 +414,11 @@ describe('reactivating a principal with more authority, or redirecting its token
     const weak = await keyWithScopes('issuers.clients:write')
     const openid = { redirect_uris: ['https://app.example.com/cb', 'https://evil.example/cb'] }
     expectRefused(await weak.patch(`${fixture.I}/clients/${client}`, { settings: { openid } }), LACKED)
-    expectStatus(await weak.patch(`${fixture.I}/clients/${client}`, { description: 'only words' }), 200)
+    expectStatus(await weak.patch(`${fixture.I}/clients/${client}`, { description: 'A new description' }), 200)
   })
 })
 
-test('a caller restricted to an administrator organization cannot grant authority on its account', async () => {
+test('an API key of an administrator organization cannot grant scopes on the account', async () => {
   const { owner, accountId } = await createAccount(app)
   const [system] = expectStatus(await app.operator.get('/v1/accounts'), 200).data.slice(-1)
   const [{ id: issuerId }] = expectStatus(await app.operator.get(`/v1/accounts/${system.id}/issuers`), 200).data
@@ -423,13 +426,13 @@ test('a caller restricted to an administrator organization cannot grant authorit
   const O = `/v1/accounts/${system.id}/issuers/${issuerId}/organizations/${admin_org_id}`
   const scopes = ['issuers.organizations.members:write', 'issuers.organizations.groups:write']
   const body = { type: 'api_key', name: 'bound', restrictions: { scopes } }
-  const made = expectStatus(await app.operator.post(`${O}/api-keys`, body), 201).data
-  const bound = createApiClient(app.baseUrl, { id: made.id, secret: made.secret_plain })
-  const place = { owner: app.operator, I: `/v1/accounts/${system.id}/issuers/${issuerId}` }
-  const person = await createUser(place as TenantFixture, `${uniqueName('me')}@example.com`)
-  const given = { member_id: person, scopes: ['issuers.organizations.members:write'] }
+  const created = expectStatus(await app.operator.post(`${O}/api-keys`, body), 201).data
+  const bound = createApiClient(app.baseUrl, { id: created.id, secret: created.secret_plain })
+  const consoleTenant = { owner: app.operator, I: `/v1/accounts/${system.id}/issuers/${issuerId}` }
+  const userId = await createUser(consoleTenant as TenantFixture, `${uniqueName('me')}@example.com`)
+  const given = { member_id: userId, scopes: ['issuers.organizations.members:write'] }
   expectRefused(await bound.post(`${O}/members`, given), 'issuers.organizations.members:write')
   expectRefused(await bound.post(`${O}/groups`, { name: 'G', scopes }), 'issuers.organizations.members:write')
-  expectStatus(await bound.post(`${O}/members`, { member_id: person }), 201)
+  expectStatus(await bound.post(`${O}/members`, { member_id: userId }), 201)
   expectStatus(await app.operator.post(`${O}/groups`, { name: 'G', scopes }), 201)
 })

@@ -12,6 +12,7 @@ import { startApp, type TestApp } from '../setup/start-app.js'
 
 let app: TestApp
 let fixture: TenantFixture
+/** Another tenant. */
 let theirs: TenantFixture
 beforeAll(async () => {
   app = await startApp()
@@ -23,10 +24,11 @@ afterAll(() => app.close())
 interface Machine {
   id: string
   secret: string
+  /** Path of the client below `/v1`. */
   path: string
 }
 
-/** A machine client of the issuer that may request tokens for the Core API. */
+/** Creates a machine client that may request tokens for the Core API. */
 async function machine(scopes: string[], of: TenantFixture = fixture): Promise<Machine> {
   const settings = {
     openid: { application_type: 'm2m', grant_types: ['client_credentials'], allowed_resources: [app.baseUrl] },
@@ -55,12 +57,12 @@ async function tokenOf(
 }
 
 async function expectTokenRejected(token: string): Promise<void> {
-  for (const answer of [
+  for (const response of [
     await createApiClient(app.baseUrl, token).get(`${fixture.I}/users`),
     await createApiClient(app.baseUrl, token).graphql('{ me { id } }'),
   ]) {
-    expect(answer.status).toBe(401)
-    expect(answer.headers.get('www-authenticate')).toMatch(/Bearer realm="gatehouse", error="invalid_token"/)
+    expect(response.status).toBe(401)
+    expect(response.headers.get('www-authenticate')).toMatch(/Bearer realm="gatehouse", error="invalid_token"/)
   }
 }
 
@@ -102,58 +104,58 @@ test('svc:all is limited to the issuer', async () => {
     (await api.post(`${fixture.A}/api-keys`, { name: 'k', restrictions: {} })).status,
     (await api.get('/v1/accounts')).status,
   ]).toEqual([404, 404, 404])
-  const made = await api.graphql('mutation { createAccount(input: {name: "x"}) { account { id } } }')
-  expect(made.body.errors[0].extensions.status).toBe(403)
+  const creation = await api.graphql('mutation { createAccount(input: {name: "x"}) { account { id } } }')
+  expect(creation.body.errors[0].extensions.status).toBe(403)
   const relation = await api.graphql('query ($a: ID!) { account(accountId: $a) { id issuers { data { id } } } }', {
     a: fixture.accountId,
   })
   expect(relation.body.errors[0].extensions.status).toBe(404)
 })
 
-test('authority comes from the database and is intersected with the scope of the token', async () => {
-  const it = await machine(['issuers.users:read', 'issuers.clients:read'])
-  const narrow = createApiClient(app.baseUrl, await tokenOf(it, { scope: 'issuers.users:read' }))
+test('a client has only the scopes that both the token and the current settings of the client contain', async () => {
+  const client = await machine(['issuers.users:read', 'issuers.clients:read'])
+  const narrow = createApiClient(app.baseUrl, await tokenOf(client, { scope: 'issuers.users:read' }))
   expect([(await narrow.get(`${fixture.I}/users`)).status, (await narrow.get(`${fixture.I}/clients`)).status]).toEqual([
     200, 403,
   ])
-  const wide = createApiClient(app.baseUrl, await tokenOf(it))
+  const wide = createApiClient(app.baseUrl, await tokenOf(client))
   expect((await wide.get(`${fixture.I}/clients`)).status).toBe(200)
-  expectStatus(await fixture.owner.patch(it.path, { settings: { scopes: ['issuers.users:read'] } }), 200)
+  expectStatus(await fixture.owner.patch(client.path, { settings: { scopes: ['issuers.users:read'] } }), 200)
   expect([(await wide.get(`${fixture.I}/users`)).status, (await wide.get(`${fixture.I}/clients`)).status]).toEqual([
     200, 403,
   ])
 })
 
 test('a token for another audience is refused', async () => {
-  const it = await machine(['issuers.users:read'])
+  const client = await machine(['issuers.users:read'])
   const response = await fetch(`${app.idpUrl}/${fixture.issuerId}/token`, {
     method: 'POST',
-    headers: { authorization: `Basic ${Buffer.from(`${it.id}:${it.secret}`).toString('base64')}` },
+    headers: { authorization: `Basic ${Buffer.from(`${client.id}:${client.secret}`).toString('base64')}` },
     body: new URLSearchParams({ grant_type: 'client_credentials' }),
   })
   await expectTokenRejected(((await response.json()) as AnyJson).access_token)
 })
 
-test('expired, of a disabled client, of a deleted client, of a disabled issuer: 401', async () => {
-  const it = await machine(['issuers.users:read'])
-  const token = await tokenOf(it)
+test('a token is 401 if it is expired, its client is disabled or deleted, or its issuer is disabled', async () => {
+  const client = await machine(['issuers.users:read'])
+  const token = await tokenOf(client)
   const api = createApiClient(app.baseUrl, token)
-  expectStatus(await fixture.owner.patch(it.path, { status: 'disabled' }), 200)
+  expectStatus(await fixture.owner.patch(client.path, { status: 'disabled' }), 200)
   await expectTokenRejected(token)
-  expectStatus(await fixture.owner.patch(it.path, { status: 'active' }), 200)
+  expectStatus(await fixture.owner.patch(client.path, { status: 'active' }), 200)
   expect((await api.get(`${fixture.I}/users`)).status).toBe(200)
   expectStatus(await fixture.owner.patch(fixture.I, { status: 'disabled' }), 200)
   await expectTokenRejected(token)
   expectStatus(await fixture.owner.patch(fixture.I, { status: 'active' }), 200)
   expect((await api.get(`${fixture.I}/users`)).status).toBe(200)
-  expectStatus(await fixture.owner.delete(it.path), 204)
+  expectStatus(await fixture.owner.delete(client.path), 204)
   await expectTokenRejected(token)
-  const late = await tokenOf(await machine(['issuers.users:read']))
+  const expired = await tokenOf(await machine(['issuers.users:read']))
   app.clock.advance(1800_000)
-  await expectTokenRejected(late)
+  await expectTokenRejected(expired)
 })
 
-test('a modified token, or one of another signer, is refused', async () => {
+test('a modified token, or a token with a signature of another issuer, is refused', async () => {
   const token = await tokenOf(await machine(['issuers.users:read']))
   const [head = '', body = '', signature = ''] = token.split('.')
   const decode = (part: string) => JSON.parse(Buffer.from(part, 'base64url').toString())
@@ -179,15 +181,15 @@ test('a modified token, or one of another signer, is refused', async () => {
   ]) {
     await expectTokenRejected(bad)
   }
-  // The unmodified token is valid, and the other tenant's token is valid only there.
+  // The unmodified token is valid. The token of the other tenant is valid only on the issuer of that tenant.
   expect((await createApiClient(app.baseUrl, token).get(`${fixture.I}/users`)).status).toBe(200)
   expect((await createApiClient(app.baseUrl, foreign).get(`${fixture.I}/users`)).status).toBe(404)
   expect((await createApiClient(app.baseUrl, foreign).get(`${theirs.I}/users`)).status).toBe(200)
 })
 
 test('RFC 9728: the API publishes its authorization servers', async () => {
-  const answer = await createApiClient(app.baseUrl).get('/.well-known/oauth-protected-resource')
-  expect(answer.body).toMatchObject({
+  const response = await createApiClient(app.baseUrl).get('/.well-known/oauth-protected-resource')
+  expect(response.body).toMatchObject({
     resource: app.baseUrl,
     authorization_servers: [expect.stringContaining(`${app.idpUrl}/iss_`)],
     bearer_methods_supported: ['header'],

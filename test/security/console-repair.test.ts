@@ -1,4 +1,4 @@
-/** A start restores a console that an older version deleted (docs/decisions/0053-administrator-recovery.md). */
+/** A start repairs a console that cannot be used (docs/decisions/0053-administrator-recovery.md). */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { systemContext } from '../../src/platform/jobs/periodic-jobs.js'
 import type { ConsolePath } from '../../src/resources/console-path.js'
@@ -13,7 +13,7 @@ import { startApp, type TestApp } from '../setup/start-app.js'
 const ADMIN = { username: 'ada@example.com', password: 'correct horse battery staple' }
 
 let app: TestApp
-let place: ConsolePath
+let consolePath: ConsolePath
 let prisma: TestApp['gatehouse']['database']['prisma']
 
 beforeAll(async () => {
@@ -21,7 +21,7 @@ beforeAll(async () => {
     env: { BOOTSTRAP_ADMIN_EMAIL: ADMIN.username, BOOTSTRAP_ADMIN_PASSWORD: ADMIN.password },
   })
   prisma = app.gatehouse.database.prisma
-  place = await consoleRow()
+  consolePath = await consoleRow()
 })
 afterAll(() => app.close())
 
@@ -30,9 +30,9 @@ const consoleRow = async () =>
 
 const start = () => bootstrap(systemContext(app.gatehouse))
 
-/** The page that the administrator sees after the password. */
+/** Opens the console, submits the password if the page asks for it, and returns the resulting page. */
 async function signInUser(at = app.baseUrl): Promise<{ status: number; url: string }> {
-  const { account_id: accountId, issuer_id: issuerId } = place
+  const { account_id: accountId, issuer_id: issuerId } = consolePath
   const A = `/v1/accounts/${accountId}`
   const realm = new Realm(app, { accountId, issuerId, A, I: `${A}/issuers/${issuerId}`, owner: app.operator })
   const browser = realm.newBrowser()
@@ -40,22 +40,22 @@ async function signInUser(at = app.baseUrl): Promise<{ status: number; url: stri
   return page.html.includes('name="password"') ? browser.submit(page, ADMIN) : page
 }
 
-/** The effect of DELETE of the console issuer in older versions. */
+/** Changes the database as DELETE of the console issuer did in older versions. */
 async function deleteConsoleIssuer(): Promise<void> {
   const gone = { status: 'deleted', deletedAt: Date.now(), updatedAt: Date.now() }
-  await prisma.client.updateMany({ where: { issuerId: place.issuer_id }, data: gone })
-  await prisma.issuer.update({ where: { id: place.issuer_id }, data: gone })
+  await prisma.client.updateMany({ where: { issuerId: consolePath.issuer_id }, data: gone })
+  await prisma.issuer.update({ where: { id: consolePath.issuer_id }, data: gone })
 }
 
-/** Deletes the issuer and everything that belongs to it, including its administrators, directly in the database. */
+/** Deletes the row of the console issuer, and all rows of other tables with its id, except events. */
 async function eraseIssuer(): Promise<void> {
   await prisma.account.updateMany({ data: { adminOrgId: null } })
   await prisma.$executeRawUnsafe(`DO $$ DECLARE t text; BEGIN
     SET LOCAL session_replication_role = replica;
     FOR t IN SELECT table_name FROM information_schema.columns JOIN information_schema.tables USING (table_schema, table_name)
       WHERE column_name = 'issuer_id' AND table_schema = 'public' AND table_type = 'BASE TABLE' AND table_name NOT LIKE 'event%'
-    LOOP EXECUTE format('DELETE FROM %I WHERE issuer_id = ''${place.issuer_id}''', t); END LOOP;
-    DELETE FROM issuers WHERE id = '${place.issuer_id}'; END $$`)
+    LOOP EXECUTE format('DELETE FROM %I WHERE issuer_id = ''${consolePath.issuer_id}''', t); END LOOP;
+    DELETE FROM issuers WHERE id = '${consolePath.issuer_id}'; END $$`)
 }
 
 const damages: Record<string, { damage(): Promise<unknown>; events: string[] }> = {
@@ -64,11 +64,13 @@ const damages: Record<string, { damage(): Promise<unknown>; events: string[] }> 
     events: ['issuer.updated', 'client.updated'],
   },
   'the issuer was suspended': {
-    damage: () => prisma.issuer.update({ where: { id: place.issuer_id }, data: { status: 'suspended', updatedAt: 1 } }),
+    damage: () =>
+      prisma.issuer.update({ where: { id: consolePath.issuer_id }, data: { status: 'suspended', updatedAt: 1 } }),
     events: ['issuer.updated'],
   },
   'the client was deleted': {
-    damage: () => prisma.client.update({ where: { id: place.client_id }, data: { status: 'deleted', updatedAt: 1 } }),
+    damage: () =>
+      prisma.client.update({ where: { id: consolePath.client_id }, data: { status: 'deleted', updatedAt: 1 } }),
     events: ['client.updated'],
   },
   'the client lost its redirect URI': {
@@ -76,16 +78,17 @@ const damages: Record<string, { damage(): Promise<unknown>; events: string[] }> 
       prisma.$executeRawUnsafe(
         `UPDATE clients SET settings = jsonb_set(settings, '{openid,redirect_uris}', '["https://elsewhere.example/"]'),
          updated_at = updated_at + 1 WHERE id = $1`,
-        place.client_id,
+        consolePath.client_id,
       ),
     events: ['client.updated'],
   },
   'the last sign-in method was disabled': {
-    damage: () => prisma.authMethod.updateMany({ where: { issuerId: place.issuer_id }, data: { enabledLogin: false } }),
+    damage: () =>
+      prisma.authMethod.updateMany({ where: { issuerId: consolePath.issuer_id }, data: { enabledLogin: false } }),
     events: ['issuer.auth_method.updated'],
   },
   'the last sign-in method was deleted': {
-    damage: () => prisma.authMethod.deleteMany({ where: { issuerId: place.issuer_id } }),
+    damage: () => prisma.authMethod.deleteMany({ where: { issuerId: consolePath.issuer_id } }),
     events: ['issuer.auth_method.created'],
   },
 }
@@ -93,29 +96,29 @@ const damages: Record<string, { damage(): Promise<unknown>; events: string[] }> 
 describe('a start repairs the console, with the same issuer and the same administrators', () => {
   test.each(Object.entries(damages))('%s', async (_, { damage, events }) => {
     await damage()
-    const recordedEvents = await eventsRecordedFromNow(app, place.account_id)
+    const recordedEvents = await eventsRecordedFromNow(app, consolePath.account_id)
     await start()
     expect((await recordedEvents('issuer.', 'client.')).map(({ type }) => type)).toEqual(events)
-    expect(await consoleRow()).toEqual(place)
+    expect(await consoleRow()).toEqual(consolePath)
     expect(await signInUser()).toMatchObject({ status: 200, url: `${app.baseUrl}/console` })
   })
 
-  test('a missing client row is created again, and the console signs in with it', async () => {
-    const old = place.client_id
+  test('a missing client is created again, and administrators can sign in', async () => {
+    const old = consolePath.client_id
     await prisma.session.deleteMany({ where: { clientId: old } })
     await prisma.client.delete({ where: { id: old } })
     await start()
-    place = await consoleRow()
-    expect(place.client_id).not.toBe(old)
+    consolePath = await consoleRow()
+    expect(consolePath.client_id).not.toBe(old)
     expect(await signInUser()).toMatchObject({ status: 200, url: `${app.baseUrl}/console` })
   })
 
   test('a start on an intact console changes nothing', async () => {
-    const recordedEvents = await eventsRecordedFromNow(app, place.account_id)
-    const before = await prisma.client.findUniqueOrThrow({ where: { id: place.client_id } })
+    const recordedEvents = await eventsRecordedFromNow(app, consolePath.account_id)
+    const before = await prisma.client.findUniqueOrThrow({ where: { id: consolePath.client_id } })
     await start()
     expect(await recordedEvents('issuer.', 'client.', 'account.')).toEqual([])
-    expect(await prisma.client.findUniqueOrThrow({ where: { id: place.client_id } })).toEqual(before)
+    expect(await prisma.client.findUniqueOrThrow({ where: { id: consolePath.client_id } })).toEqual(before)
   })
 })
 
@@ -131,16 +134,16 @@ test('two processes that start concurrently on a database without a console issu
   const processes: GatehouseProcess[] = []
   try {
     const started = await Promise.allSettled([startProcess(env), startProcess(env)])
-    for (const one of started) if (one.status === 'fulfilled') processes.push(one.value)
+    for (const result of started) if (result.status === 'fulfilled') processes.push(result.value)
     expect(started.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled'])
-    const said = processes.map((one) => /repaired the console: ([\w, -]+)/.exec(one.output())?.[1])
-    expect(said.filter(Boolean)).toEqual(['issuer, sign-in method, client'])
+    const repairs = processes.map((process) => /repaired the console: ([\w, -]+)/.exec(process.output())?.[1])
+    expect(repairs.filter(Boolean)).toEqual(['issuer, sign-in method, client'])
   } finally {
-    for (const one of processes) await stopProcess(one)
+    for (const process of processes) await stopProcess(process)
   }
-  const issuers = await prisma.issuer.findMany({ where: { accountId: place.account_id } })
+  const issuers = await prisma.issuer.findMany({ where: { accountId: consolePath.account_id } })
   expect(issuers.map(({ id }) => id)).toEqual([(await consoleRow()).issuer_id])
-  expect((await consoleRow()).issuer_id).not.toBe(place.issuer_id)
+  expect((await consoleRow()).issuer_id).not.toBe(consolePath.issuer_id)
   const accounts = expectStatus(await app.operator.get('/v1/accounts'), 200).data
   const orgs = await prisma.organization.findMany({ where: { issuerId: issuers[0]!.id } })
   expect(orgs).toHaveLength(accounts.length)

@@ -23,7 +23,7 @@ import { startWebhookReceiver, type WebhookReceiver } from '../setup/webhook-rec
 
 const DAY = 86_400_000
 
-/** Prefix of every personal value; the suffix names the field that it was written to. */
+/** Prefix of all personal values. The suffix is the name of the field that contains the value. */
 const MARK = 'zq7kanari'
 const markerValue = (field: string): string => `${MARK}.${field}`
 const everything = {
@@ -35,13 +35,13 @@ const OLD_NAME = `${markerValue('old_username')}@example.com`
 const NAME = `${markerValue('username')}@example.com`
 const IMPORTED = `${markerValue('imported')}@example.com`
 const ADMINISTRATOR = `${markerValue('administrator')}@example.com`
-/** The IP address and the user agent of the user. */
 const IP = '203.0.113.77'
-const person = { 'x-forwarded-for': IP, 'user-agent': markerValue('user_agent') }
+/** Headers of the user's requests, with the IP address and a user agent. */
+const personHeaders = { 'x-forwarded-for': IP, 'user-agent': markerValue('user_agent') }
 
-/** Places that may keep a value, with the reason. */
-const exceptions: { place: string; field: RegExp; reason: string }[] = [
-  { place: 'notes.content', field: /^note$/, reason: 'text of its author, who may delete it (docs/security.md)' },
+/** Columns that may contain a value after the purge, with the reason. */
+const exceptions: { location: string; field: RegExp; reason: string }[] = [
+  { location: 'notes.content', field: /^note$/, reason: 'text of its author, who may delete it (docs/security.md)' },
 ]
 
 let app: TestApp
@@ -50,7 +50,7 @@ let realm: Realm
 let spa: TestClient
 const log: string[] = []
 const users: Record<'main' | 'imported' | 'administrator', string> = { main: '', imported: '', administrator: '' }
-/** The events before the purge, as the API returns them, by id. */
+/** The rows of `events` before the purge, by id. */
 let before: Map<string, AnyJson>
 let O: string
 
@@ -60,18 +60,18 @@ const run = (job: string) => schedule.find(({ name }) => name === job)!.run(syst
 const create = async (path: string, body: object, headers = {}): Promise<AnyJson> =>
   expectStatus(await owner().post(path, body, headers), 201).data
 
-/** The places that still contain a value, as `table.column: fields`. */
+/** Returns the locations that contain personal values, as `table.column: fields`. */
 function leaksIn(found: readonly DumpedText[]): string[] {
   const leaks = new Map<string, Set<string>>()
-  for (const { location: place, text } of found) {
+  for (const { location, text } of found) {
     const fields = [...text.matchAll(new RegExp(`${MARK}\\.?([a-z_]*)`, 'gi'))].map(([, field]) => field!)
     if (text.includes(IP)) fields.push('ip_address')
     for (const field of fields) {
-      if (exceptions.some((known) => known.place === place && known.field.test(field))) continue
-      leaks.set(place, (leaks.get(place) ?? new Set()).add(field))
+      if (exceptions.some((known) => known.location === location && known.field.test(field))) continue
+      leaks.set(location, (leaks.get(location) ?? new Set()).add(field))
     }
   }
-  return [...leaks].map(([place, fields]) => `${place}: ${[...fields].sort().join(' ')}`).sort()
+  return [...leaks].map(([location, fields]) => `${location}: ${[...fields].sort().join(' ')}`).sort()
 }
 
 const eventsOf = async (): Promise<AnyJson[]> => {
@@ -101,7 +101,7 @@ afterAll(async () => {
   await receiver.close()
 })
 
-/** A user with a value in every field. */
+/** Creates a user with a personal value in each field that can contain personal data. */
 async function populateMain(): Promise<void> {
   const { I, A } = realm.tenant
   const body = {
@@ -150,11 +150,11 @@ async function populateMain(): Promise<void> {
     tags: [markerValue('tag')],
     restrictions: { ip_allowlist: [IP] },
   }
-  const made = await create(`${U()}/tokens`, token)
-  const script = createApiClient(app.baseUrl, made.token_plain)
-  expectStatus(await script.post(`${I}/organizations`, { name: 'Made by a script' }, person), 201)
-  const ended = { by: markerValue('token_by'), reason: markerValue('token_reason') }
-  expectStatus(await owner().post(`${A}/tokens/${made.id}/revoke`, ended), 200)
+  const created = await create(`${U()}/tokens`, token)
+  const script = createApiClient(app.baseUrl, created.token_plain)
+  expectStatus(await script.post(`${I}/organizations`, { name: 'Created by a script' }, personHeaders), 201)
+  const revocation = { by: markerValue('token_by'), reason: markerValue('token_reason') }
+  expectStatus(await owner().post(`${A}/tokens/${created.id}/revoke`, revocation), 200)
 
   const notes = { subject_type: 'user', subject_id: users.main, issuer_id: realm.tenant.issuerId }
   await create(`${A}/notes`, { ...notes, content: `About ${markerValue('note')}` })
@@ -171,7 +171,7 @@ async function populateVerifiers(): Promise<void> {
   const { id } = await create(`${U()}/verifiers`, password)
   expectStatus(await owner().patch(`${U()}/verifiers/${id}`, { name: markerValue('verifier_name') }), 200)
   await create(`${U()}/verifiers`, { type: 'totp_enrollment', name: markerValue('totp'), issuer_name: 'Acme' })
-  // The rows that a federated sign-in creates.
+  // A linked account, as a federated sign-in creates it.
   const linked = await app.gatehouse.database.prisma.verifier.create({
     data: {
       id: id.replace(/.$/, '0') === id ? id.replace(/.$/, '1') : id.replace(/.$/, '0'),
@@ -204,22 +204,22 @@ async function populateOrganizations(): Promise<void> {
 }
 
 async function signInAndFail(): Promise<void> {
-  const browser = () => new TestBrowser('https://', person)
+  const browser = () => new TestBrowser('https://', personHeaders)
   const { page } = await realm.openSignInPage(spa, { login_hint: NAME }, browser())
-  await browserFails(page, browser())
+  await submitWrongPassword(page, browser())
   const { access_token } = await realm.signInForTokens(spa, NAME, { scope: 'openid profile email' }, browser())
   await realm.signInForTokens(spa, NAME, {}, browser())
   const { sid } = jwtClaims(access_token)
-  const ending = { reason: 'security_event', reason_details: markerValue('reason_details') }
-  expectStatus(await owner().post(`${realm.tenant.I}/sessions/${sid}/suspend`, ending), 200)
+  const suspension = { reason: 'security_event', reason_details: markerValue('reason_details') }
+  expectStatus(await owner().post(`${realm.tenant.I}/sessions/${sid}/suspend`, suspension), 200)
 }
 
-async function browserFails(_: unknown, browser: TestBrowser): Promise<void> {
+async function submitWrongPassword(_: unknown, browser: TestBrowser): Promise<void> {
   const { page } = await realm.openSignInPage(spa, {}, browser)
   await browser.submit(page, { username: NAME, password: 'a wrong password' })
 }
 
-/** An imported user. */
+/** Imports a user. */
 async function populateImported(): Promise<void> {
   const document = `mutation ($accountId: ID!, $issuerId: ID!, $input: ImportUsersInput!) {
     importUsers(accountId: $accountId, issuerId: $issuerId, input: $input) { imported users { userId } } }`
@@ -234,7 +234,7 @@ async function populateImported(): Promise<void> {
   users.imported = body.data.importUsers.users[0].userId
 }
 
-/** A console user who works in the account of a customer. */
+/** Creates an administrator of the account at the console issuer, who changes resources of the account. */
 async function populateAdministrator(): Promise<void> {
   const [system] = expectStatus(await app.operator.get('/v1/accounts'), 200).data.slice(-1)
   const A = `/v1/accounts/${system.id}`
@@ -247,7 +247,7 @@ async function populateAdministrator(): Promise<void> {
   const member = { member_id: users.administrator, scopes: ['svc:all'] }
   expectStatus(await app.operator.post(`${I}/organizations/${admin_org_id}/members`, member), 201)
   const params = { redirect_uri: `${app.baseUrl}/console/callback`, scope: 'openid svc:all', resource: app.baseUrl }
-  const browser = new TestBrowser('https://', person)
+  const browser = new TestBrowser('https://', personHeaders)
   const { access_token } = await console.signInForTokens(
     { id: client, secret: undefined },
     ADMINISTRATOR,
@@ -259,18 +259,18 @@ async function populateAdministrator(): Promise<void> {
     await api.post(
       `${realm.tenant.I}/clients`,
       { name: 'By hand', type: 'internal', confidential: false, settings: {} },
-      person,
+      personHeaders,
     ),
     201,
   )
-  expectStatus(await api.patch(U(users.imported), { profile: { name: markerValue('profile') } }, person), 200)
+  expectStatus(await api.patch(U(users.imported), { profile: { name: markerValue('profile') } }, personHeaders), 200)
   const [webhook] = expectStatus(await api.get(`${realm.tenant.A}/webhooks`), 200).data
   const query = 'mutation ($a: ID!, $w: ID!) { testWebhook(accountId: $a, webhookId: $w) { id } }'
   const variables = { a: realm.tenant.accountId, w: webhook.id }
-  expectStatus(await api.post('/graphql', { query, variables }, person), 200)
+  expectStatus(await api.post('/graphql', { query, variables }, personHeaders), 200)
 }
 
-/** Deletes the three users, uses what remains of them, and runs the purge when it is due. */
+/** Deletes the three users, sends requests about their remaining resources, and runs the purge when it is due. */
 async function deleteAndPurge(): Promise<void> {
   const { prisma } = app.gatehouse.database
   before = new Map((await eventsOf()).map((event) => [event.id, event]))
@@ -283,7 +283,7 @@ async function deleteAndPurge(): Promise<void> {
   const system = await prisma.user.findUniqueOrThrow({ where: { id: users.administrator } })
   const path = `/v1/accounts/${system.accountId}/issuers/${system.issuerId}/users/${system.id}`
   expectStatus(await app.operator.delete(path), 202)
-  // Idempotent responses that are kept beyond the purge.
+  // The stored responses of these idempotent requests expire after the purge.
   app.clock.advance(DAY / 2)
   const withdraw = `${realm.tenant.I}/organizations/${pending!.orgId}/invitations/${pending!.id}/revoke`
   expectStatus(await owner().post(withdraw, undefined, { 'idempotency-key': 'withdraw' }), 200)
@@ -293,9 +293,9 @@ async function deleteAndPurge(): Promise<void> {
   for (const [at, name] of [NAME, 'bob@example.com'].entries()) {
     const now = app.clock.now()
     const encryptedResponse = app.gatehouse.encryptor.encrypt(JSON.stringify({ data: { name } }))
-    const answer = { fingerprint: '', status: 201, body: '', encryptedResponse, expiresAt: now + DAY }
+    const storedResponse = { fingerprint: '', status: 201, body: '', encryptedResponse, expiresAt: now + DAY }
     await prisma.idempotentRequest.create({
-      data: { accountId: realm.tenant.accountId, key: `encrypted ${at}`, ...answer },
+      data: { accountId: realm.tenant.accountId, key: `encrypted ${at}`, ...storedResponse },
     })
   }
   app.clock.advance(DAY / 2 + 1000)
@@ -306,8 +306,8 @@ async function deleteAndPurge(): Promise<void> {
   )
 }
 
-describe('after the purge no personal value of the user is left', () => {
-  test('before the purge, the search finds every field', async () => {
+describe('the purge of deleted users', () => {
+  test('before the purge, the search finds personal values in the tables', async () => {
     const found = leaksIn(await dumpDatabase(app)).join('\n')
     for (const field of ['old_username', 'approval_note', 'status_by', 'tag', 'token_reason', 'external_id', 'totp'])
       expect(found).toMatch(new RegExp(`\\b${field}\\b`))
@@ -316,14 +316,14 @@ describe('after the purge no personal value of the user is left', () => {
     expect(found).toMatch(/^webhook_deliveries\.test_event: /m)
   })
 
-  test('in any table, file or line of the log', async () => {
+  test('no table, file or log line contains a personal value afterwards', async () => {
     await deleteAndPurge()
     expect(leaksIn(await dumpDatabase(app))).toEqual([])
     expect(leaksIn(dumpFiles(app.gatehouse.config.dataDir))).toEqual([])
     expect(leaksIn([{ location: 'log', text: log.join('') }])).toEqual([])
   })
 
-  test('nor in a stored encrypted response; responses about other users are kept', async () => {
+  test('stored encrypted responses about the users are erased, and those about other users are kept', async () => {
     const where = { key: { startsWith: 'encrypted ' } }
     const rows = await app.gatehouse.database.prisma.idempotentRequest.findMany({ where, orderBy: { key: 'asc' } })
     const kept = rows.map(({ key, encryptedResponse }) => [
@@ -333,13 +333,13 @@ describe('after the purge no personal value of the user is left', () => {
     expect(Object.fromEntries(kept)).toEqual({ 'encrypted 0': null, 'encrypted 1': 'bob@example.com' })
   })
 
-  test('an export of the issuer does not contain any', async () => {
+  test('an export of the issuer contains no personal value', async () => {
     const { accountId, issuerId } = realm.tenant
     const exported = exportUsers(systemContext(app.gatehouse), { accountId, issuerId }, true)
     for await (const rows of exported) expect(leaksIn([{ location: 'export', text: JSON.stringify(rows) }])).toEqual([])
   })
 
-  test('every event is kept with its ids, type, time and path, and with the values of other users', async () => {
+  test('all events are kept with their ids, type, time and resource path; only personal values are erased', async () => {
     const after = new Map((await eventsOf()).map((event) => [event.id, event]))
     for (const [id, { actor, context, data, changes, ...kept }] of before) {
       const now = after.get(id)

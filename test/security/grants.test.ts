@@ -1,7 +1,8 @@
 /**
- * No caller grants a scope that it lacks (docs/contract.md#access-tokens-at-the-core-api,
- * docs/contract.md#no-granting-beyond-the-callers-authority). Covers every mutation that takes scopes and every mutation
- * that returns a secret. Both lists come from the schema; a mutation that is missing in the tables below fails.
+ * A caller cannot grant a scope that the caller lacks (docs/contract.md#access-tokens-at-the-core-api,
+ * docs/contract.md#no-granting-beyond-the-callers-authority). Tests all mutations with scopes in the input and all
+ * mutations that return a secret. A test fails if the GraphQL schema has such a mutation that the tables of this file
+ * lack.
  */
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { scopeActions, scopeResources } from '../../src/kernel/scopes.js'
@@ -19,6 +20,7 @@ import type { AnyJson, ApiClient } from '../setup/api.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
 
 const LACKED = 'webhooks:write'
+/** All scopes except those of webhooks. */
 const held = Object.keys(scopeResources)
   .filter((stem) => stem !== 'webhooks')
   .flatMap((stem) => scopeActions.map((action) => `${stem}:${action}`))
@@ -26,9 +28,9 @@ const held = Object.keys(scopeResources)
 let app: TestApp
 let fixture: TenantFixture
 let roots: RootField[]
-/** Has every scope except the one that it tries to grant. */
+/** Has the scopes `held`, and tries to grant others. */
 let caller: ApiClient
-let inputs: Map<string, { fields: string[]; answers: string[] }>
+let inputs: Map<string, { fields: string[]; payloadFields: string[] }>
 
 beforeAll(async () => {
   app = await startApp()
@@ -41,50 +43,54 @@ afterAll(() => app.close())
 
 const camel = (text: string) => text.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
 
-/** Fields of the input and of the payload of each mutation. */
+/** Reads the fields of the input and of the payload of each mutation from the schema. */
 async function readMutations() {
-  const type = 'type { name ofType { name ofType { name ofType { name } } } }'
+  const typeSelection = 'type { name ofType { name ofType { name ofType { name } } } }'
   const { data } = expectStatus(
     await fixture.owner.graphql(
-      `{ __schema { mutationType { fields { name ${type} args { name ${type} } } } types { name inputFields { name } fields { name ${type} } possibleTypes { name } } } }`,
+      `{ __schema { mutationType { fields { name ${typeSelection} args { name ${typeSelection} } } } types { name inputFields { name } fields { name ${typeSelection} } possibleTypes { name } } } }`,
     ),
     200,
   )
   const innermost = (of: AnyJson): string => (of.ofType ? innermost(of.ofType) : of.name)
-  const byName = new Map<string, AnyJson>(data.__schema.types.map((one: AnyJson) => [one.name, one]))
-  const answersOf = (name: string, deep = true): string[] => {
+  const byName = new Map<string, AnyJson>(data.__schema.types.map((type: AnyJson) => [type.name, type]))
+  const payloadFieldsOf = (name: string, deep = true): string[] => {
     const { fields, possibleTypes } = byName.get(name)
     const own = (fields ?? []).flatMap((field: AnyJson) => [
       field.name,
-      ...(deep ? answersOf(innermost(field.type), false) : []),
+      ...(deep ? payloadFieldsOf(innermost(field.type), false) : []),
     ])
-    return [...own, ...(possibleTypes ?? []).flatMap((one: AnyJson) => answersOf(one.name, false))]
+    return [...own, ...(possibleTypes ?? []).flatMap((type: AnyJson) => payloadFieldsOf(type.name, false))]
   }
-  return new Map<string, { fields: string[]; answers: string[] }>(
+  return new Map<string, { fields: string[]; payloadFields: string[] }>(
     data.__schema.mutationType.fields.map((field: AnyJson) => {
       const input = field.args.find(({ name }: AnyJson) => name === 'input')
       const fields = input ? byName.get(innermost(input.type)).inputFields.map(({ name }: AnyJson) => name) : []
-      return [field.name, { fields, answers: answersOf(innermost(field.type)) }]
+      return [field.name, { fields, payloadFields: payloadFieldsOf(innermost(field.type)) }]
     }),
   )
 }
 
-/** Input objects that contain scopes, and the mutations that take them. */
+/** Input fields whose objects contain scopes, with functions that build the input. */
 const nested: Record<string, (scopes: string[]) => object> = {
   restrictions: (scopes) => ({ restrictions: { scopes } }),
   settings: (scopes) => ({ settings: { scopes } }),
 }
-/** Mutations whose settings contain no scopes. */
+/** Mutations whose input field `settings` contains no scopes. */
 const withoutScopes = ['createIssuer', 'updateIssuer', 'createAuthMethod', 'updateAuthMethod', 'createAccount']
-/** Names of the scopes that an issuer offers: the tenant chooses them, and they grant nothing. */
+/** Input fields that list the names of scopes without granting them. */
 const noGrant = ['availableScopes']
 
 async function attempt(api: ApiClient, name: string, ids: FixtureIds, given: object) {
-  const root = roots.find((one) => one.name === name)!
-  const good = Object.entries(requestBodies[name]?.(ids) ?? {}).map(([key, value]) => [camel(key), value])
-  const input = { ...Object.fromEntries(good), ...given }
-  const { answer, status, code } = await callRootField(api, root, ids, Object.keys(input).length > 0 ? { input } : {})
-  return { name, status, code, message: answer.body.errors?.[0].message }
+  const root = roots.find((candidate) => candidate.name === name)!
+  const validInput = Object.entries(requestBodies[name]?.(ids) ?? {}).map(([key, value]) => [camel(key), value])
+  const input = { ...Object.fromEntries(validInput), ...given }
+  const {
+    answer: response,
+    status,
+    code,
+  } = await callRootField(api, root, ids, Object.keys(input).length > 0 ? { input } : {})
+  return { name, status, code, message: response.body.errors?.[0].message }
 }
 
 test('every mutation that takes scopes refuses a scope that the caller lacks, and accepts one that it has', async () => {
@@ -94,19 +100,19 @@ test('every mutation that takes scopes refuses a scope that the caller lacks, an
       const isList = /scopes$/i.test(field) && !noGrant.includes(field)
       const isObject = field in nested && !withoutScopes.includes(name)
       if (!isList && !isObject) continue
-      const own = await freshWorld(name)
+      const { ids } = await fixtureForMutation(name)
       // A personal token cannot have a scope that its user lacks.
       if (name === 'createPersonalToken') {
-        const path = `${fixture.I}/users/${own.ids.user_id}`
+        const path = `${fixture.I}/users/${ids.user_id}`
         expectStatus(await fixture.owner.patch(path, { scopes: ['svc:all', 'issuers:read'] }), 200)
       }
-      const give = (scopes: string[]) => (isList ? { [field]: scopes } : nested[field]!(scopes))
+      const inputWith = (scopes: string[]) => (isList ? { [field]: scopes } : nested[field]!(scopes))
       for (const scope of [LACKED, 'svc:all', 'webhooks:manage']) {
-        const decision = await attempt(caller, name, own.ids, give(['issuers:read', scope]))
+        const decision = await attempt(caller, name, ids, inputWith(['issuers:read', scope]))
         expect(decision).toMatchObject({ name, status: 403, code: 'INSUFFICIENT_SCOPE' })
       }
-      const fine = await attempt(caller, name, own.ids, give(['issuers:read', 'my:own']))
-      expect(fine).toMatchObject({ name, status: 200 })
+      const allowed = await attempt(caller, name, ids, inputWith(['issuers:read', 'my:own']))
+      expect(allowed).toMatchObject({ name, status: 200 })
       tried.push(`${name}.${field}`)
     }
   }
@@ -137,21 +143,23 @@ test('every mutation that takes scopes refuses a scope that the caller lacks, an
   )
 }, 60_000)
 
-/** Fixtures for operations that work only once or need a user with much authority. */
-const freshWorld = (name: string): Promise<TenantFixture> =>
+/** Returns new resources for mutations that succeed only once or need a user with more scopes. */
+const fixtureForMutation = (name: string): Promise<TenantFixture> =>
   ['addOrganizationMember', 'createPersonalToken'].includes(name)
     ? createTenantResources(fixture)
     : Promise.resolve(fixture)
 
-/** Mutations that return a secret, with the step that gives their principal more authority than the caller. */
+/**
+ * Mutations that return a secret, with a function that grants LACKED to the principal. Null: not tested by this table.
+ */
 const secrets: Record<string, ((ids: FixtureIds) => Promise<void>) | null> = {
-  // Tested above, by the scopes in their input.
+  // The test of all mutations with scopes in the input covers these mutations.
   createApiKey: null,
   createOrganizationApiKey: null,
   createPersonalToken: null,
   createClient: null,
   createOrganizationInvitation: null,
-  // For operators only.
+  // Only operators may create accounts.
   createAccount: null,
   rotateApiKey: (ids) => change(`${fixture.A}/api-keys/${ids.key_id}`, { scopes: [LACKED] }),
   rotateOrganizationApiKey: (ids) =>
@@ -170,10 +178,10 @@ async function change(path: string, body: object): Promise<void> {
 const isSecret = (field: string) => ['secret', 'secretPlain', 'tokenPlain', 'codesPlain'].includes(field)
 
 test('every mutation that returns a secret is in the table', () => {
-  const all = [...inputs].filter(([, { answers }]) => answers.some(isSecret)).map(([name]) => name)
-  // These return a type that has a secret at creation, but never return the secret.
-  const without = /^(update|block|unblock|revoke|complete|challenge)/
-  expect(all.filter((name) => !without.test(name)).sort()).toEqual(Object.keys(secrets).sort())
+  const all = [...inputs].filter(([, { payloadFields }]) => payloadFields.some(isSecret)).map(([name]) => name)
+  // The payload types of these mutations have fields for secrets, but these mutations never return a secret.
+  const withoutSecret = /^(update|block|unblock|revoke|complete|challenge)/
+  expect(all.filter((name) => !withoutSecret.test(name)).sort()).toEqual(Object.keys(secrets).sort())
 })
 
 test.each(Object.entries(secrets).flatMap(([name, prepare]) => (prepare ? [[name, prepare] as const] : [])))(
@@ -189,14 +197,14 @@ test.each(Object.entries(secrets).flatMap(([name, prepare]) => (prepare ? [[name
   },
 )
 
-test('/v1 does not return the secret of a client with more authority than the caller either', async () => {
+test('/v1 does not return the secret of a client with more authority than the caller', async () => {
   const settings = { scopes: [LACKED] }
   const { id } = expectStatus(
     await fixture.owner.post(`${fixture.I}/clients`, confidentialClient({ settings })),
     201,
   ).data
   const path = `${fixture.I}/clients/${id}/secret/rotate`
-  const answer = await caller.post(path)
-  expect({ status: answer.status, error: answer.body.error }).toEqual({ status: 403, error: 'insufficient_scope' })
+  const response = await caller.post(path)
+  expect({ status: response.status, error: response.body.error }).toEqual({ status: 403, error: 'insufficient_scope' })
   expectStatus(await fixture.owner.post(path), 200)
 })

@@ -1,7 +1,7 @@
 /**
- * Every insufficient_scope error names the missing scope (docs/contract.md#authority-for-changes, RFC 6750 section 3):
- * `/v1` in `WWW-Authenticate`, GraphQL in `extensions.scope`. access-matrix.test.ts covers the scopes of the routes;
- * this file covers the scopes that operations require in addition.
+ * Each insufficient_scope error names the missing scope (docs/contract.md#authority-for-changes, RFC 6750 section 3):
+ * in `WWW-Authenticate` for `/v1`, in `extensions.scope` for GraphQL. access-matrix.test.ts tests the scopes of routes.
+ * This file tests the scopes that operations require in addition.
  */
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { routes } from '../../src/rest/routes.js'
@@ -47,15 +47,18 @@ const upstream = {
   settings: { issuer_url: 'https://idp.example.com', client_id: 'c', client_secret: 's' },
 }
 
-/** One refused request: the caller, the operation, its fixtures, and the missing scope. */
+/** A request that is refused. */
 interface Row {
   operation: string
   /** Scopes of the caller's key. */
   scopes?: string[]
+  /** Further restrictions of the caller's key. */
   restrictions?: (ids: FixtureIds) => object
+  /** Body of the request; by default a valid one. */
   body?: object
+  /** The scope that the error must name. */
   missing: string
-  /** Sets up the state before the request. */
+  /** Prepares the resources before the request. */
   given?: (ids: FixtureIds) => Promise<unknown>
 }
 
@@ -68,7 +71,7 @@ const agent = ({ agent_id }: FixtureIds) => `${fixture.I}/agents/${agent_id}`
 const organization = ({ org_id }: FixtureIds) => `${fixture.I}/organizations/${org_id}`
 const key = ({ key_id }: FixtureIds) => `${fixture.A}/api-keys/${key_id}`
 const orgKey = (ids: FixtureIds) => `${organization(ids)}/api-keys/${ids.org_key_id}`
-/** A token with this scope, for a user who has it. */
+/** Grants LACKED to the user of the fixture and creates a personal token of the user. */
 const strongToken = async (ids: FixtureIds) => {
   await patch(user, strong)(ids)
   const body = { type: 'personal_token', name: 'strong', restrictions: {} }
@@ -278,14 +281,14 @@ test.each(rows.map((row) => [`${row.operation} with ${row.scopes} lacks ${row.mi
     const route = routes.find(({ operation }) => operation === row.operation)!
     const root = roots.find(({ name }) => name === row.operation)!
 
-    const answer = await sendRouteRequest(api, route, ids, {}, body)
-    expect([answer.status, answer.body.error, answer.text]).toEqual([403, 'insufficient_scope', answer.text])
-    expect(answer.headers.get('www-authenticate')).toBe(`Bearer error="insufficient_scope", scope="${row.missing}"`)
+    const response = await sendRouteRequest(api, route, ids, {}, body)
+    expect([response.status, response.body.error, response.text]).toEqual([403, 'insufficient_scope', response.text])
+    expect(response.headers.get('www-authenticate')).toBe(`Bearer error="insufficient_scope", scope="${row.missing}"`)
 
     const input = body && Object.fromEntries(Object.entries(body).map(([name, value]) => [camel(name), value]))
-    const asked = await callRootField(api, root, ids, input && { input })
-    expect(asked.answer.body.errors).toHaveLength(1)
-    expect(asked.answer.body.errors[0].extensions).toMatchObject({
+    const { answer: graphqlResponse } = await callRootField(api, root, ids, input && { input })
+    expect(graphqlResponse.body.errors).toHaveLength(1)
+    expect(graphqlResponse.body.errors[0].extensions).toMatchObject({
       code: 'INSUFFICIENT_SCOPE',
       status: 403,
       scope: row.missing,
@@ -294,7 +297,7 @@ test.each(rows.map((row) => [`${row.operation} with ${row.scopes} lacks ${row.mi
   },
 )
 
-/** A user of the console issuer. */
+/** Creates a user of the console issuer and returns the user id. */
 async function consoleUser(): Promise<string> {
   const [system] = expectStatus(await app.operator.get('/v1/accounts'), 200).data.slice(-1)
   const [issuer] = expectStatus(await app.operator.get(`/v1/accounts/${system.id}/issuers`), 200).data
@@ -303,7 +306,7 @@ async function consoleUser(): Promise<string> {
     .data.id
 }
 
-test('GraphQL names the scope of the route for a root field and for a relation', async () => {
+test('GraphQL names the missing scope of a root field and of a relation', async () => {
   const api = await createRestrictedKey(fixture, { scopes: ['issuers:read'] })
   const { issuerId: i, accountId: a } = fixture
   const text = 'query ($a: ID!, $i: ID!) { issuer(accountId: $a, issuerId: $i) { clients { data { id } } } }'
@@ -313,20 +316,24 @@ test('GraphQL names the scope of the route for a root field and for a relation',
   expect(field[0].extensions).toMatchObject({ code: 'INSUFFICIENT_SCOPE', scope: 'accounts:read' })
 })
 
-test('a repeated POST with an Idempotency-Key that grants a scope that the caller lacks', async () => {
+test('a repeated POST with an Idempotency-Key is 403 if the caller lacks a scope that the request grants', async () => {
   const headers = { 'idempotency-key': 'once' }
   const body = { username_type: 'unique', username: 'zq-repeated', ...strong }
   expectStatus(await fixture.owner.post(`${fixture.I}/users`, body, headers), 201)
   const weak = await createRestrictedKey(fixture, { scopes: ['issuers.users:write'] })
-  const answer = await weak.post(`${fixture.I}/users`, body, headers)
-  expect(answer.status).toBe(403)
-  expect(answer.headers.get('www-authenticate')).toBe(`Bearer error="insufficient_scope", scope="${LACKED}"`)
+  const response = await weak.post(`${fixture.I}/users`, body, headers)
+  expect(response.status).toBe(403)
+  expect(response.headers.get('www-authenticate')).toBe(`Bearer error="insufficient_scope", scope="${LACKED}"`)
 })
 
-test('a 403 for another reason than a scope has no challenge', async () => {
+test('a 403 for another reason than a missing scope has no WWW-Authenticate', async () => {
   const api = await createRestrictedKey(fixture, { ip_allowlist: ['192.0.2.1'] })
-  const answer = await api.get(fixture.A)
-  expect([answer.status, answer.body.error, answer.headers.get('www-authenticate')]).toEqual([403, 'forbidden', null])
+  const response = await api.get(fixture.A)
+  expect([response.status, response.body.error, response.headers.get('www-authenticate')]).toEqual([
+    403,
+    'forbidden',
+    null,
+  ])
   const text = 'mutation { createAccount(input: { name: "x" }) { account { id } } }'
   const [error] = (await fixture.owner.graphql(text)).body.errors
   expect(error.extensions).toMatchObject({ code: 'FORBIDDEN', status: 403 })

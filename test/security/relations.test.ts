@@ -1,7 +1,7 @@
 /**
- * Every relation field requires the scope of its REST list, returns the rows of that list, and uses one statement for
- * all parents. The scopes are repeated here, independent of src/ (docs/contract.md#scopes-and-authorization); a relation
- * that is missing in the table fails.
+ * Each GraphQL relation requires the scope of its REST list, returns the rows of the list, and needs a fixed number of
+ * SQL statements for any number of parents. The scopes (docs/contract.md#scopes-and-authorization) are repeated in this
+ * file instead of imported from src/. A test fails if the table lacks a relation of the schema.
  */
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { createTenantFixture, createTenantResources, type TenantFixture } from '../contract/tenant-fixture.js'
@@ -9,7 +9,7 @@ import { createRestrictedKey, expectStatus } from '../setup/actors.js'
 import type { AnyJson, ApiClient } from '../setup/api.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
 
-/** The list that reads each parent type, and the scope of that list. */
+/** By parent type: the root field that lists the type, and the scope of the root field. */
 const parents = {
   Account: ['accounts', 'accounts:read'],
   Webhook: ['webhooks', 'webhooks:read'],
@@ -23,7 +23,7 @@ const parents = {
   OrganizationMember: ['organizationMembers', 'issuers.organizations.members:read'],
 } as const
 
-/** Parent, field, scope, and the REST list whose first page the field returns. */
+/** Parent, field, scope, and the root field whose first page the relation returns; null if there is none. */
 const relations: [keyof typeof parents, string, string, string | null][] = [
   ['Account', 'issuers', 'issuers:read', 'issuers'],
   ['Account', 'apiKeys', 'api_keys:read', 'apiKeys'],
@@ -44,7 +44,7 @@ const relations: [keyof typeof parents, string, string, string | null][] = [
   ['User', 'verifiers', 'issuers.users.verifiers:read', 'verifiers'],
   ['User', 'tokens', 'issuers.users.tokens:read', 'personalTokens'],
   ['User', 'organizations', 'issuers.organizations:read', null],
-  // A pending user has the same relations as every user.
+  // An approval is a user who waits for approval, so it has the relations of a user.
   ['Approval', 'sessions', 'issuers.sessions:read', null],
   ['Approval', 'verifiers', 'issuers.users.verifiers:read', null],
   ['Approval', 'tokens', 'issuers.users.tokens:read', null],
@@ -59,8 +59,8 @@ const relations: [keyof typeof parents, string, string, string | null][] = [
 ]
 const named = relations.map((relation) => [relation.slice(0, 2).join('.'), ...relation] as const)
 
-/** Fields that return resources but require no scope of their own, each with its reason. */
-const open: Record<string, string> = {
+/** Fields that return objects with an id but require no further scope, with the reason. */
+const exempt: Record<string, string> = {
   'Account.domains': 'a field of the account itself (docs/contract.md#accounts), read under the scope of the account',
   'CreateAccountPayload.account': 'the payload of a mutation',
   'CreateAccountPayload.apiKey': 'the payload of a mutation',
@@ -81,7 +81,7 @@ beforeAll(async () => {
 })
 afterAll(() => app.close())
 
-/** Queries a root list with a selection, with the ids of the fixture. */
+/** Queries a root field that returns a list, with the ids of the fixture as arguments. */
 async function list(api: ApiClient, root: string, selection: string, more: Record<string, string> = {}) {
   const { ids } = fixture
   const known = {
@@ -117,7 +117,7 @@ test('every field that returns related resources is in the table', async () => {
   const { data } = await typesOf()
   const innermost = (type: AnyJson): AnyJson => (type.ofType ? innermost(type.ofType) : type)
   const all: AnyJson[] = data.__schema.types
-  const leads = new Set(
+  const resourceTypes = new Set(
     all
       .filter(({ fields }) => fields?.some(({ name }: AnyJson) => name === 'id' || name === 'data'))
       .map(({ name }) => name),
@@ -126,28 +126,31 @@ test('every field that returns related resources is in the table', async () => {
     .filter(({ kind, name }) => kind === 'OBJECT' && !['Query', 'Mutation', 'Subscription'].includes(name))
     .flatMap(({ name, fields }) =>
       fields
-        .filter((field: AnyJson) => field.name !== 'data' && leads.has(innermost(field.type).name))
+        .filter((field: AnyJson) => field.name !== 'data' && resourceTypes.has(innermost(field.type).name))
         .map((field: AnyJson) => `${name}.${field.name}`),
     )
-  expect(found.sort()).toEqual([...named.map(([name]) => name), ...Object.keys(open)].sort())
+  expect(found.sort()).toEqual([...named.map(([name]) => name), ...Object.keys(exempt)].sort())
 })
 
-test.each(named)('%s requires the scope of its REST list, and no other', async (_, parent, field, scope) => {
-  const [root, own] = parents[parent]
-  const enough = await createRestrictedKey(fixture, { scopes: [own, scope] })
-  const answer = await list(enough, root, `id ${selectionOf(field)}`)
-  expect(answer.errors).toBeUndefined()
-  expect(answer.data[root].data.length).toBeGreaterThan(0)
-  if (own === scope) return
-  const short = await createRestrictedKey(fixture, { scopes: everything.filter((one) => one !== scope) })
-  const [error] = (await list(short, root, `id ${selectionOf(field)}`)).errors
-  expect(error).toMatchObject({
-    message: `This requires the scope ${scope}.`,
-    extensions: { code: 'INSUFFICIENT_SCOPE', status: 403 },
-  })
-})
+test.each(named)(
+  '%s requires the scopes of its parent and of its REST list, and no other',
+  async (_, parent, field, scope) => {
+    const [root, own] = parents[parent]
+    const enough = await createRestrictedKey(fixture, { scopes: [own, scope] })
+    const response = await list(enough, root, `id ${selectionOf(field)}`)
+    expect(response.errors).toBeUndefined()
+    expect(response.data[root].data.length).toBeGreaterThan(0)
+    if (own === scope) return
+    const short = await createRestrictedKey(fixture, { scopes: everything.filter((other) => other !== scope) })
+    const [error] = (await list(short, root, `id ${selectionOf(field)}`)).errors
+    expect(error).toMatchObject({
+      message: `This requires the scope ${scope}.`,
+      extensions: { code: 'INSUFFICIENT_SCOPE', status: 403 },
+    })
+  },
+)
 
-test.each(named)('%s is one statement for all parents', async (_, parent, field) => {
+test.each(named)('%s needs a fixed number of statements for all parents', async (_, parent, field) => {
   const [root] = parents[parent]
   const api = parent === 'Account' ? app.operator : fixture.owner
   const count = async (selection: string) => {
@@ -157,7 +160,7 @@ test.each(named)('%s is one statement for all parents', async (_, parent, field)
     Object.assign(pool, {
       query: (...given: AnyJson[]) => {
         const text = given[0].text ?? given[0]
-        // Notifications of earlier events may be sent in between.
+        // Ignores the notifications of earlier changes, which may be sent at the same time.
         if (!text.includes('pg_notify')) sent.push(text)
         return (query as AnyJson).apply(pool, given)
       },
@@ -169,29 +172,29 @@ test.each(named)('%s is one statement for all parents', async (_, parent, field)
     return sent
   }
   const without = await count('id')
-  const [texts, more] = [await count(`id ${selectionOf(field)}`), known.get(`${parent}.${field}`) ?? 1]
+  const [texts, more] = [await count(`id ${selectionOf(field)}`), statementCounts.get(`${parent}.${field}`) ?? 1]
   expect({ more: texts.length - without.length, texts }).toEqual({ more, texts })
 })
 
-/** The index query first, then the rows with their relations. */
-const known = new Map([
+/** Number of statements of a relation, if not one: a query for ids, then a query for the rows with their relations. */
+const statementCounts = new Map([
   ['Account.notes', 2],
   ['Organization.apiKeys', 2],
   ['OrganizationGroup.members', 2],
 ])
 
-test.each(named.filter(([, , , , twin]) => twin !== null))(
+test.each(named.filter(([, , , , restList]) => restList !== null))(
   '%s returns the rows of its list',
-  async (_, parent, field, __, twin) => {
+  async (_, parent, field, __, restList) => {
     const { data } = await list(fixture.owner, parents[parent][0], `id ${selectionOf(field)}`)
     const rows: AnyJson[] = data[parents[parent][0]].data
     const filled = rows.filter((row) => row[field].data.length > 0)
     expect(filled.length).toBeGreaterThan(0)
-    const place = { Account: 'accountId', Issuer: 'issuerId', Organization: 'orgId' }[parent as string]
-    const name = place ?? `${parent === 'OrganizationGroup' ? 'group' : parent.toLowerCase()}Id`
+    const idArgument = { Account: 'accountId', Issuer: 'issuerId', Organization: 'orgId' }[parent as string]
+    const name = idArgument ?? `${parent === 'OrganizationGroup' ? 'group' : parent.toLowerCase()}Id`
     for (const row of rows) {
-      const same = await list(fixture.owner, twin!, 'id', { [name]: row.id })
-      expect(row[field]).toEqual({ data: same.data[twin!].data })
+      const same = await list(fixture.owner, restList!, 'id', { [name]: row.id })
+      expect(row[field]).toEqual({ data: same.data[restList!].data })
     }
   },
 )

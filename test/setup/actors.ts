@@ -3,14 +3,15 @@ import type { TestApp } from './start-app.js'
 
 /** A tenant with an issuer. */
 export interface Tenant {
-  /** The application of the tenant, if the test created it. */
+  /** Undefined if the test did not create the tenant with `createTenant`. */
   app?: TestApp
   accountId: string
   issuerId: string
-  /** `/v1/accounts/…` and `/v1/accounts/…/issuers/…`. */
+  /** Path of the account, `/v1/accounts/…`. */
   A: string
+  /** Path of the issuer, `/v1/accounts/…/issuers/…`. */
   I: string
-  /** Calls the API with the account's first API key, which has full authority over the account. */
+  /** Calls the Core API with the first API key of the account, which has full authority over the account. */
   owner: ApiClient
 }
 
@@ -24,16 +25,21 @@ export async function createTenant(app: TestApp, name = 'Tenant'): Promise<Tenan
   return { app, accountId, issuerId: issuer.data.id, A, I, owner }
 }
 
+/** Creates an account through GraphQL. `owner` calls the Core API with the first API key of the account. */
 export async function createAccount(app: TestApp, name = 'Account'): Promise<{ owner: ApiClient; accountId: string }> {
-  const made = await app.operator.graphql(
+  const response = await app.operator.graphql(
     'mutation ($input: CreateAccountInput!) { createAccount(input: $input) { account { id } apiKey { id secretPlain } } }',
     { input: { name } },
   )
-  const { account, apiKey } = made.body.data.createAccount
+  const { account, apiKey } = response.body.data.createAccount
   return { accountId: account.id, owner: createApiClient(app.baseUrl, { id: apiKey.id, secret: apiKey.secretPlain }) }
 }
 
-/** A key of the account with these restrictions. */
+/**
+ * Creates an API key of the account with these restrictions.
+ * @param overrides further fields of the request
+ * @returns a client of the Core API that uses the key
+ */
 export async function createRestrictedKey(
   { owner, A }: Tenant,
   restrictions: object,
@@ -46,7 +52,7 @@ export async function createRestrictedKey(
   return { ...createApiClient(owner.baseUrl, { id: data.id, secret: data.secret_plain }), keyId: data.id }
 }
 
-/** A user of the issuer who can sign in with this password. */
+/** Creates a user of the issuer who can sign in with this password, and returns the user id. */
 export async function createUser(
   { owner, I }: Tenant,
   username: string,
@@ -57,7 +63,7 @@ export async function createUser(
   return data.id
 }
 
-/** A client of the Core API with a client_credentials token of the issuer. */
+/** Creates a client of the Core API that uses a client credentials token of the issuer. The tenant needs `app`. */
 export async function createMachineClient({ owner, I, issuerId, app }: Tenant, scopes: string[]): Promise<ApiClient> {
   const resource = owner.baseUrl
   const openid = { application_type: 'm2m', grant_types: ['client_credentials'], allowed_resources: [resource] }
@@ -75,7 +81,7 @@ export async function createMachineClient({ owner, I, issuerId, app }: Tenant, s
   )
 }
 
-/** A client of the Core API with a personal token of a user. */
+/** Creates a client of the Core API that uses a new personal token of the user. */
 export async function createPersonalTokenClient(
   { owner, I }: Tenant,
   userId: string,
@@ -88,7 +94,10 @@ export async function createPersonalTokenClient(
   )
 }
 
-/** Returns the body of a response that must have this status; the error shows the whole response. */
+/**
+ * Returns the body of the response.
+ * @throws Error with the text of the response if it has another status
+ */
 export function expectStatus(response: { status: number; text: string; body: AnyJson }, status: number): AnyJson {
   if (response.status !== status) throw new Error(`expected ${status}, got ${response.status}: ${response.text}`)
   return response.body

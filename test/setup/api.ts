@@ -1,9 +1,10 @@
-/** A client of `/v1` and GraphQL over plain HTTP, independent of src/. */
+/** A client of `/v1` and GraphQL over HTTP that uses no code of src/. */
 import { sendRequest } from './http-request.js'
 
 export interface ApiResponse<T = Record<string, unknown>> {
   status: number
   headers: Headers
+  /** The parsed JSON; `{}` if the response has no JSON body. */
   body: T
   text: string
 }
@@ -19,11 +20,14 @@ export interface ApiClient {
   post(path: string, body?: unknown, headers?: Record<string, string>): Promise<ApiResponse<AnyJson>>
   patch(path: string, body?: unknown, headers?: Record<string, string>): Promise<ApiResponse<AnyJson>>
   delete(path: string, headers?: Record<string, string>): Promise<ApiResponse<AnyJson>>
-  /** Executes a document and returns `{data, errors}`. */
+  /** Executes a GraphQL document. The body of the response is `{data, errors}`. */
   graphql(query: string, variables?: Record<string, unknown>): Promise<ApiResponse<AnyJson>>
 }
 
-/** A client of the API that authenticates with an API key or a Bearer token, or is anonymous. */
+/**
+ * Creates a client of the Core API.
+ * @param credential an API key, a Bearer token, or undefined for anonymous requests
+ */
 export function createApiClient(baseUrl: string, credential?: { id: string; secret: string } | string): ApiClient {
   const authorization =
     credential === undefined

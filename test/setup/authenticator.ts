@@ -7,7 +7,7 @@ type CborMap = Map<number | string, unknown>
 const cbor = (map: CborMap): Buffer => Buffer.from(isoCBOR.encode(map as Parameters<typeof isoCBOR.encode>[0]))
 const bytes = (text: string): Uint8Array => Uint8Array.from(Buffer.from(text, 'base64url'))
 
-/** A COSE_Key of this type for a new key pair, in base64url. */
+/** Generates a key pair and returns its public key as a COSE_Key in base64url. */
 export function coseKey(kind: 'ES256' | 'EdDSA' | 'RS256' | 'RS256-short' | 'P-384' = 'ES256'): string {
   const map: CborMap = new Map()
   if (kind === 'ES256' || kind === 'P-384') {
@@ -29,7 +29,7 @@ export function coseKey(kind: 'ES256' | 'EdDSA' | 'RS256' | 'RS256-short' | 'P-3
   return b64(cbor(map))
 }
 
-/** The same key with one entry changed or removed. */
+/** Returns the COSE_Key with one entry changed, or removed if `value` is undefined. */
 export function modifiedCoseKey(key: string, label: number, value: unknown): string {
   const map = isoCBOR.decodeFirst<CborMap>(bytes(key) as Uint8Array<ArrayBuffer>)
   if (value === undefined) map.delete(label)
@@ -44,13 +44,13 @@ interface Ceremony {
   origin: string
 }
 
-/** Deviations of a registration response, and its flags. */
+/** Values that replace those of a correct registration response. */
 interface RegistrationOverrides {
   type?: string
   challenge?: string
   origin?: string
   rpId?: string
-  /** User verified, user present, may be backed up, is backed up. */
+  /** The flags byte of the authenticator data. Default: user present, user verified, attested credential data. */
   flags?: number
   credentialId?: string
   publicKey?: string
@@ -58,7 +58,7 @@ interface RegistrationOverrides {
   attStmt?: CborMap
 }
 
-/** A RegistrationResponseJSON for these options, as a browser at this origin would send it. */
+/** Creates the RegistrationResponseJSON that a browser at this origin would send for these creation options. */
 export function registrationResponse(
   { options, origin }: Ceremony,
   overrides: RegistrationOverrides = {},
@@ -103,7 +103,7 @@ export function registrationResponse(
   }
 }
 
-/** Deviations of an assertion, and its flags. */
+/** Values that replace those of a correct assertion. */
 export interface AssertionOverrides {
   type?: string
   challenge?: string
@@ -112,21 +112,21 @@ export interface AssertionOverrides {
   rpId?: string
   flags?: number
   signCount?: number
-  /** null omits it, as keys that are not discoverable do. */
+  /** null omits the user handle, as authenticators do for credentials that are not discoverable. */
   userHandle?: string | null
   credentialId?: string
-  /** Changes made after signing. */
+  /** Changes the response after it was signed. */
   tamper?: (response: Record<string, string>) => void
 }
 
-/** A passkey: one key pair with its signature counter. */
+/** A passkey: a key pair with a signature counter, which tests increment. */
 export class Passkey {
   readonly id = createCredentialId()
   readonly publicKey: string
   readonly #key: KeyObject
   signCount = 0
 
-  /** @param userId becomes its user handle, as with the options that the product sends */
+  /** @param userId the user handle of the passkey, as in the creation options of Gatehouse */
   constructor(
     readonly userId: string,
     readonly origin: string,
@@ -144,13 +144,16 @@ export class Passkey {
     this.#key = privateKey
   }
 
-  /** Creates a registration response for creation options. */
+  /**
+   * Creates a registration response in JSON for these creation options.
+   * @param flags by default user present, user verified, backup eligible, backed up, attested credential data
+   */
   register(options: Ceremony['options'], flags = 0x5d): string {
     const overrides = { credentialId: this.id, publicKey: this.publicKey, flags }
     return JSON.stringify(registrationResponse({ options, origin: this.origin }, overrides))
   }
 
-  /** Creates an assertion for request options; by default with user present, user verified and backed up. */
+  /** Creates an assertion in JSON. Default flags: user present, user verified, backup eligible, backed up. */
   authenticate(options: { challenge: string; rpId: string }, overrides: AssertionOverrides = {}): string {
     const client = {
       type: overrides.type ?? 'webauthn.get',

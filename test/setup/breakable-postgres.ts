@@ -1,4 +1,4 @@
-/** A PostgreSQL server for one test that can be killed, stopped and frozen. Not on Windows. */
+/** A PostgreSQL server for one test, which the test can kill, stop and freeze. It does not run on Windows. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
@@ -8,19 +8,22 @@ import { waitUntil } from './wait-until.js'
 
 export interface BreakablePostgres {
   url: string
-  /** Starts the server and waits until it takes connections. */
+  /** Starts the server and waits until it accepts connections. */
   start(): Promise<void>
-  /** SIGKILL to the postmaster and to every other process of the server. */
+  /** Sends SIGKILL to the postmaster and to all processes that pg_stat_activity lists. */
   kill(): Promise<void>
-  /** SIGKILL to one process that serves a connection: the server ends all of them and recovers by itself. */
+  /** Sends SIGKILL to one backend process of Gatehouse. PostgreSQL then ends all connections and recovers by itself. */
   killBackend(): Promise<void>
-  /** Stops immediately, without closing connections (immediate shutdown). */
+  /** Sends SIGQUIT: an immediate shutdown, which ends all connections without a checkpoint. */
   stop(): Promise<void>
-  /** SIGSTOP to all processes: connections stay open without a response until `thaw`. */
+  /**
+   * Sends SIGSTOP to all processes. Connections stay open without a response.
+   * @returns a function that continues the processes
+   */
   freeze(): Promise<() => void>
 }
 
-/** @param folder of the test, which removes it */
+/** @param folder where the data of the server is stored; the caller removes it */
 export async function createBreakablePostgres(folder: string): Promise<BreakablePostgres> {
   const cluster = await openCluster(folder, () => undefined)
   const { path: host } = socketFolder(cluster.folder)
@@ -58,9 +61,9 @@ export async function createBreakablePostgres(folder: string): Promise<Breakable
     url,
     async start() {
       const tryToStart = async () => {
-        // A new server does not start while processes of the killed one are still ending, so try again.
+        // PostgreSQL does not start while processes of the killed server still run, so start it again if it exited.
         if (!child || child.exitCode !== null || child.signalCode !== null) {
-          const args = ['-D', name, ...serverSettings.flatMap((word) => ['-c', word])]
+          const args = ['-D', name, ...serverSettings.flatMap((setting) => ['-c', setting])]
           child = spawn(join(cluster.binaries.bin, 'postgres'), args, { ...options, stdio: 'ignore' })
         }
         return pids().catch(() => undefined)

@@ -1,4 +1,4 @@
-/** Two servers and a worker on one database, as separate processes that are killed in turn and restarted. */
+/** Two servers and a worker with one database, each in its own process, which a test kills in turn and restarts. */
 import type { ApiClient } from './api.js'
 import { createApiClient } from './api.js'
 import { testSecretKey } from './database.js'
@@ -12,17 +12,17 @@ export const WORKER_INDEX = 2
 export interface TestCluster {
   /** The current processes of the two servers and the worker. */
   readonly processes: readonly GatehouseProcess[]
-  /** How often each was killed. */
+  /** Number of kills of each process, in the order of `processes`. */
   readonly killCounts: number[]
-  /** The process to kill next; each is killed once in every three kills. */
+  /** Index in `processes` of the process that `killNext` kills. The order is: worker, first server, second server. */
   readonly nextToKill: number
-  /** The first server, for creating fixtures. */
+  /** The first server, with which tests create fixtures. It has only `baseUrl`, `idpUrl` and `operator`. */
   readonly app: TestApp
-  /** The same caller at the current address of one of the servers. */
+  /** Returns a client with the API key of `caller` that sends requests to the server with this index. */
   clientAt(server: number, caller: ApiClient): ApiClient
-  /** Sends SIGKILL to the next process and restarts it. Every second call waits for all restarts. */
+  /** Sends SIGKILL to one process and begins to restart it. Each second call waits until all restarts are complete. */
   killNext(): Promise<void>
-  /** Resolves when every killed process has started again. */
+  /** Waits until all killed processes are ready again. */
   waitUntilRestarted(): Promise<void>
   close(): Promise<void>
 }

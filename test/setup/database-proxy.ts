@@ -1,4 +1,4 @@
-/** The connection of one process to the database, which a test can cut and open again. */
+/** A TCP proxy between a process and the database server, with which a test interrupts the connections. */
 import { connect, createServer, type Server, type Socket } from 'node:net'
 
 export class DatabaseProxy {
@@ -13,7 +13,7 @@ export class DatabaseProxy {
       ? { path: `${folder}/.s.PGSQL.${port || 5432}` }
       : { host: hostname, port: Number(port || 5432) }
   }
-  /** @returns the address of the database by this way, the same each time */
+  /** Accepts connections. @returns the URL of the database through the proxy, which is the same at each call */
   async open(): Promise<string> {
     const server = createServer((clientSocket) => {
       const databaseSocket = connect(this.target as { host: string; port: number })
@@ -35,6 +35,7 @@ export class DatabaseProxy {
     const { username, password, pathname } = new URL(this.url)
     return `postgresql://${username}:${password}@127.0.0.1:${this.port}${pathname}`
   }
+  /** Closes all connections and refuses new ones until `open` is called again. */
   async disconnect(): Promise<void> {
     const ended = new Promise((done) => this.server?.close(done))
     for (const socket of this.sockets) socket.destroy()

@@ -1,5 +1,6 @@
 /**
- * An account with two weeks of activity, for screenshots: sign-ins that succeed, fail or are pending, deliveries, notes.
+ * An account with two weeks of activity, for screenshots and version dumps: sign-ins that succeed or fail, sign-ups
+ * that wait for approval, webhooks, a note.
  */
 import { Realm } from '../idp/realm.js'
 import { createAccount, expectStatus } from './actors.js'
@@ -27,7 +28,7 @@ export interface DemoData {
   authorizeUrl: string
 }
 
-/** Simulates the fourteen days before now; the clock of the application must be set back that far. */
+/** Simulates the last fourteen days. The clock of the application must be fourteen days behind the system clock. */
 export async function createDemoData(app: TestApp): Promise<DemoData> {
   const { owner, accountId } = await createAccount(app, 'Northwind Traders')
   const A = `/v1/accounts/${accountId}`
@@ -36,7 +37,7 @@ export async function createDemoData(app: TestApp): Promise<DemoData> {
 
   const issuer = await create(`${A}/issuers`, {
     name: 'Northwind customers',
-    description: 'Everybody who buys from us.',
+    description: 'All customers of the web shop.',
     settings: {
       branding: { display_name: 'Northwind', theme: { primary_color: '#0f766e' } },
       signup: { mode: 'open', require_approval: true },
@@ -114,16 +115,16 @@ export async function createDemoData(app: TestApp): Promise<DemoData> {
     }
     for (let n = 0; n < 5 + (day % 4); n++) {
       const { mail } = users[(day * 7 + n * 3) % users.length]!
-      // A mistyped username does not pass the first page.
+      // The fifth sign-in of a day has a mistyped username and fails, so its result contains no code.
       const signInResult = await realm.signIn(client, n === 4 ? `${mail}.typo` : mail, params).catch(() => undefined)
       const code = signInResult?.redirect['code']
       if (code)
         await realm.exchangeCode(client, { code, code_verifier: signInResult.verifier, redirect_uri: redirectUri })
       app.clock.advance(17 * 60_000)
     }
-    // Forward to the same hour of the next day.
-    const next = Date.now() - day * DAY - (day === 0 ? 0 : 3_600_000)
-    if (next > app.clock.now()) app.clock.advance(next - app.clock.now())
+    // The end of the simulated day: 24 hours times `day` before now, minus one hour except on the last day.
+    const endOfDay = Date.now() - day * DAY - (day === 0 ? 0 : 3_600_000)
+    if (endOfDay > app.clock.now()) app.clock.advance(endOfDay - app.clock.now())
   }
 
   const reasons = [

@@ -1,14 +1,17 @@
-/** A name server on loopback that knows TXT records only, written by hand (RFC 1035 section 4). */
+/** A DNS server on a loopback address that has only TXT records (RFC 1035 section 4). */
 import { createSocket, type RemoteInfo } from 'node:dgram'
 
 export interface TestDns {
   /** Value for DNS_RESOLVER. */
   address: string
-  /** Names that were queried. */
+  /** Names of all queries so far, in lowercase. */
   queriedNames: string[]
-  /** Sets the TXT records of a name; a record may come in parts of up to 255 bytes. */
+  /** Sets the TXT records of a name. A record may be an array of strings of at most 255 bytes each. */
   set(name: string, ...records: (string | string[])[]): void
-  /** Response for unknown names: NXDOMAIN, a failure, or no response. */
+  /**
+   * How the server responds: `answers` with the records, or with NXDOMAIN for unknown names; `fails` with SERVFAIL for
+   * each name; `silent` never.
+   */
   behavior: 'answers' | 'fails' | 'silent'
   close(): Promise<void>
 }
@@ -55,7 +58,10 @@ export async function startDns(): Promise<TestDns> {
   return dns
 }
 
-/** Name as a pointer to the question, type TXT, class IN, 1 second, the parts with their lengths. */
+/**
+ * Encodes a TXT record: the name as a pointer to the question, type TXT, class IN, a TTL of one second, and each part
+ * after its length.
+ */
 function textRecord(parts: string[]): Buffer {
   const data = Buffer.concat(parts.flatMap((part) => [Buffer.from([part.length]), Buffer.from(part, 'latin1')]))
   const head = Buffer.from([0xc0, 12, 0, 16, 0, 1, 0, 0, 0, 1, 0, 0])

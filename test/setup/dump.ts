@@ -1,10 +1,11 @@
-/** Dumps all stored data as text, so that tests can search it for values that must not be stored. */
+/** Dumps all stored data as text, so that tests can search the text for values that must not be stored. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestApp } from './start-app.js'
 
-/** Text of one source: a column of a table (`users.username`), or a file. */
+/** The text of one column of one row, or of one file. */
 export interface DumpedText {
+  /** Table and column, such as `users.username`, or a file name. */
   location: string
   text: string
 }
@@ -13,7 +14,10 @@ const tablesText = `
   SELECT c.relname AS name, pg_get_expr(c.relpartbound, c.oid) IS NOT NULL AS partition
   FROM pg_class c WHERE c.relnamespace = 'public'::regnamespace AND c.relkind = 'r' ORDER BY 1`
 
-/** Every column of every row of every table, partitions by the name of their table; bytea is decoded. */
+/**
+ * Returns each column of each row of all tables. Rows of a partition have the name of the partitioned table in
+ * `location`. Values of the type bytea are decoded to text.
+ */
 export async function dumpDatabase({ gatehouse }: TestApp): Promise<DumpedText[]> {
   const { pool } = gatehouse.database
   const { rows: tables } = await pool.query<{ name: string; partition: boolean }>(tablesText)
@@ -33,7 +37,7 @@ export async function dumpDatabase({ gatehouse }: TestApp): Promise<DumpedText[]
 const decodeBytea = (text: string): string =>
   text.replace(/\\\\x([0-9a-f]+)/g, (_, hex: string) => Buffer.from(hex, 'hex').toString())
 
-/** Every file below a folder. */
+/** Returns the text of each file in the folder and its subfolders, decoded as latin1. */
 export function dumpFiles(folder: string): DumpedText[] {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())

@@ -11,15 +11,15 @@ export interface Message {
 export interface EventStream {
   status: number
   headers: Headers
-  /** The JSON body of a response that is not a stream. */
+  /** The JSON body of a response that is not an event stream; otherwise undefined. */
   body: AnyJson
-  /** The text received so far, without comments. */
+  /** The messages received so far. Comments of the stream, such as keep-alives, are omitted. */
   messages: Message[]
-  /** The events received so far. */
+  /** The Gatehouse events in the messages received so far. */
   events(): AnyJson[]
-  /** Waits until so many events have come. @throws Error after ten seconds */
+  /** Waits until at least `count` events have arrived. @throws Error after 20 seconds */
   waitForEvents(count: number): Promise<AnyJson[]>
-  /** Resolves when the stream ends, regularly or by a lost connection. */
+  /** Resolves when the server has ended the stream, or the connection was closed. */
   ended: Promise<void>
   close(): void
 }
@@ -27,7 +27,11 @@ export interface EventStream {
 const query = `subscription ($a: ID!, $after: ID, $types: [String!], $user: String) {
   eventAdded(accountId: $a, after: $after, eventTypes: $types, userId: $user) { id type userId target { id } } }`
 
-/** Subscribes to the events of an account. */
+/**
+ * Subscribes to the events of an account with `eventAdded`.
+ * @param options arguments of the subscription, `lastEventId` for the header Last-Event-ID, or another document and its
+ * variables
+ */
 export async function subscribe(
   api: ApiClient,
   accountId: string,
@@ -86,6 +90,6 @@ async function readMessages(response: Response, messages: Message[]): Promise<vo
       }
     }
   } catch {
-    // Cut off: by the test, or by the end of the server.
+    // The connection was closed by the test, or because the server stopped.
   }
 }

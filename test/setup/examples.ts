@@ -1,4 +1,4 @@
-/** Runs examples as a user does: one command with a running Gatehouse. */
+/** Runs the examples of the folder examples/ against a running Gatehouse, with the command that users run. */
 import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -8,22 +8,24 @@ import type { TestApp } from './start-app.js'
 import { waitUntil } from './wait-until.js'
 
 export interface RunningExample {
-  /** Its output so far, both streams. */
+  /** Returns the text written to stdout and stderr so far. */
   output(): string
-  /** Waits until it has printed this, and returns the match. */
+  /** Waits until the output matches the pattern, and returns the match. */
   waitForOutput(pattern: RegExp): Promise<RegExpExecArray>
   exitCode: Promise<number | null>
-  /** Ends it, if it still runs. */
+  /** Sends SIGTERM to the example and waits until it has exited. */
   stop(): Promise<void>
 }
 
-/** The folder where the examples of one test store the key of their account. */
+/** Runs examples with one account. */
 export interface ExampleRunner {
+  /** @param port the environment variable PORT */
   run(name: string, port?: number): RunningExample
+  /** Removes the folder with the API key of the account. */
   remove(): void
 }
 
-/** Prepares the folder from which examples run against this application. */
+/** Creates a runner for examples that use this application. A temporary folder is the DATA_DIR of the examples. */
 export function createExampleRunner({ gatehouse: { config }, databaseUrl }: TestApp): ExampleRunner {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-examples-'))
   const env = {

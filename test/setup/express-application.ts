@@ -1,11 +1,12 @@
 /**
- * A typical web application: Express with express-openid-connect, in its own process. The first message is its
- * configuration; it replies when it listens.
+ * A typical web application: Express with express-openid-connect, in its own process. The parent process sends an
+ * `Application` as the first message. The application sends the message `listening` when it accepts requests.
  */
 import { once } from 'node:events'
 import express from 'express'
 import { auth, type ConfigParams } from 'express-openid-connect'
 
+/** The message with the configuration of the application. */
 export interface Application {
   port: number
   config: ConfigParams

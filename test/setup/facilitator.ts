@@ -1,6 +1,7 @@
 /**
- * An x402 facilitator on loopback with a simulated chain. It checks signatures (EIP-712, EIP-3009) and nonces as a token
- * contract does. Tests can make it fail, stall, return wrong results, respond late or lose its response.
+ * An x402 facilitator on a loopback address with a simulated blockchain. It checks signatures (EIP-712, EIP-3009) and
+ * nonces as a token contract does. A test can set another response, a late response, no response, or a closed
+ * connection.
  */
 
 import { randomBytes } from 'node:crypto'
@@ -38,7 +39,10 @@ interface Authorization {
   nonce: string
 }
 
-/** The EIP-712 hash of TransferWithAuthorization (EIP-3009) that a wallet signs, for the token of these requirements. */
+/**
+ * Returns the EIP-712 hash of TransferWithAuthorization (EIP-3009), which a wallet signs. The payment requirements name
+ * the token contract.
+ */
 function digestOf(authorization: Authorization, { network, asset, extra }: AnyJson): Uint8Array {
   const domain = hash(
     textHash('EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)'),
@@ -59,18 +63,25 @@ function digestOf(authorization: Authorization, { network, asset, extra }: AnyJs
 
 export interface Payer {
   address: string
-  /** A payment header for a challenge, or by default for the offer of the test deployments for an amount. */
+  /**
+   * Returns a signed payment for the header PAYMENT-SIGNATURE.
+   * @param amount micro-USD; ignored if `options.requirements` is given
+   */
   createPaymentHeader(amount: number, options?: PaymentOptions): string
 }
 
 export interface PaymentOptions {
+  /** Payment requirements of a response with status 402; by default those of test deployments for the amount. */
   requirements?: AnyJson
+  /** The id of the extension `payment-identifier`; without it the payment has no extension. */
   identifier?: string
-  /** Changes to the payment after it was signed. */
+  /** Changes the payment after it was signed. */
   modify?: (payment: AnyJson) => void
+  /** Nonce of the EIP-3009 authorization in hexadecimal; random by default. */
   nonce?: string
 }
 
+/** Returns the payment requirements that a test deployment sends for an amount in micro-USD. */
 export const createPaymentRequirements = (amount: number | string) => ({
   scheme: 'exact',
   network: NETWORK,
@@ -81,10 +92,11 @@ export const createPaymentRequirements = (amount: number | string) => ({
   extra: EXTRA,
 })
 
+/** Encodes a value as a payment header: base64 of JSON. */
 export const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64')
 export const decode = (header: string | null): AnyJson => JSON.parse(Buffer.from(header ?? '', 'base64').toString())
 
-/** A wallet with its own key. */
+/** Creates a wallet that signs payments, by default with a new key. */
 export function createPayer(secret = secp256k1.utils.randomSecretKey()): Payer {
   const address = addressOf(secp256k1.getPublicKey(secret, false))
   return {
@@ -119,32 +131,40 @@ export function createPayer(secret = secp256k1.utils.randomSecretKey()): Payer {
 }
 
 type FacilitatorOperation = 'verify' | 'settle'
-/** Behavior instead of the correct response: another response, a closed connection, or no response. */
+/** What the facilitator does instead of sending the correct response. */
 export type FacilitatorBehavior =
+  /** Sends this response, without verifying or settling. */
   | { status?: number; body: string | object; headers?: Record<string, string> }
+  /** Closes the connection, without verifying or settling. */
   | 'hang_up'
+  /** Sends no response, without verifying or settling. */
   | 'silence'
-  /** Settles, but loses the response. */
+  /** Verifies or settles the payment, and closes the connection without a response. */
   | 'lose_answer'
-  | ((truth: AnyJson) => AnyJson | Promise<AnyJson>)
+  /** Verifies or settles the payment, and sends the returned body instead of the correct one. */
+  | ((correctBody: AnyJson) => AnyJson | Promise<AnyJson>)
 
 export interface Facilitator {
   url: string
   /** Environment variables for startApp. */
   env: Record<string, string>
-  /** Queues behaviors for this wallet's payments; each request consumes one, in order. */
-  queueBehaviors(payer: Payer, question: FacilitatorOperation, ...behaviors: FacilitatorBehavior[]): void
-  /** Number of requests about this wallet's payments. */
-  callCount(payer: Payer, question: FacilitatorOperation): number
-  /** Transfers of this wallet that were executed. */
+  /**
+   * Sets the behaviors for the next requests about payments of this wallet, one for each request, in order. Later
+   * requests get the correct response.
+   */
+  queueBehaviors(payer: Payer, operation: FacilitatorOperation, ...behaviors: FacilitatorBehavior[]): void
+  /** Returns the number of requests about payments of this wallet. */
+  callCount(payer: Payer, operation: FacilitatorOperation): number
+  /** Returns the settled transfers of this wallet, with the value in micro-USD. */
   transfers(payer: Payer): { transaction: string; value: number }[]
   close(): Promise<void>
 }
 
+/** @param port 0 for a free port */
 export async function startFacilitator(port = 0): Promise<Facilitator> {
   const queuedBehaviors = new Map<string, FacilitatorBehavior[]>()
   const callCounts = new Map<string, number>()
-  /** By payer and nonce, as in the token contract. */
+  /** Settled transfers by payer and nonce: the token contract executes each nonce of a payer once. */
   const settledTransfers = new Map<string, { transaction: string; value: number; from: string }>()
   const nonceKeyOf = ({ from, nonce }: Authorization) => `${from}:${nonce}`.toLowerCase()
 
@@ -205,13 +225,13 @@ export async function startFacilitator(port = 0): Promise<Facilitator> {
       if (behavior === 'silence') return
       if (behavior === 'hang_up') return void request.socket.destroy()
       const isOverridden = typeof behavior === 'object'
-      const honestResponse = isOverridden ? undefined : handle(operation, body)
+      const correctResponse = isOverridden ? undefined : handle(operation, body)
       if (behavior === 'lose_answer') return void request.socket.destroy()
       const responseBody = isOverridden
         ? behavior.body
         : typeof behavior === 'function'
-          ? await behavior(honestResponse)
-          : honestResponse
+          ? await behavior(correctResponse)
+          : correctResponse
       response.writeHead(isOverridden ? (behavior.status ?? 200) : 200, {
         'content-type': 'application/json',
         ...(isOverridden && behavior.headers),
@@ -230,8 +250,8 @@ export async function startFacilitator(port = 0): Promise<Facilitator> {
       X402_ASSET: ASSET,
       ALLOW_PRIVATE_NETWORKS: 'true',
     },
-    queueBehaviors: ({ address }, question, ...list) => void queuedBehaviors.set(`${question} ${address}`, list),
-    callCount: ({ address }, question) => callCounts.get(`${question} ${address}`) ?? 0,
+    queueBehaviors: ({ address }, operation, ...list) => void queuedBehaviors.set(`${operation} ${address}`, list),
+    callCount: ({ address }, operation) => callCounts.get(`${operation} ${address}`) ?? 0,
     transfers: ({ address }) => [...settledTransfers.values()].filter(({ from }) => from === address),
     close: () =>
       new Promise((done) => {

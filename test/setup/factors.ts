@@ -1,4 +1,4 @@
-/** Users with second factors, created through the Core API. */
+/** Creates users and their second factors through the Core API. */
 import type { Page } from '../idp/browser.js'
 import { PASSWORD, type Realm } from '../idp/realm.js'
 import { expectStatus } from './actors.js'
@@ -14,6 +14,7 @@ export interface TestUser {
 
 let count = 0
 
+/** Creates a user with the password `PASSWORD`. */
 export async function createTestUser(realm: Realm): Promise<TestUser> {
   const username = `person-${++count}@example.com`
   const id = await realm.createUser(username, PASSWORD)
@@ -26,7 +27,10 @@ export async function addMethods({ tenant }: Realm, ...methods: string[]): Promi
     expectStatus(await tenant.owner.post(`${tenant.I}/auth-methods`, { name: method, method }), 201)
 }
 
-/** Adds a TOTP factor to the user; the next code is that of the next time step. */
+/**
+ * Adds an authenticator app to the user. Each code can be used once, so the clock is advanced by one time step.
+ * @returns the secret in base32
+ */
 export async function enrollTotp({ tenant, app }: Realm, { path }: TestUser): Promise<string> {
   const body = { type: 'totp_enrollment', name: null, issuer_name: 'Acme' }
   const { data } = expectStatus(await tenant.owner.post(path, body), 201)
@@ -36,6 +40,7 @@ export async function enrollTotp({ tenant, app }: Realm, { path }: TestUser): Pr
   return data.secret
 }
 
+/** Creates backup codes for the user and returns them. */
 export async function createBackupCodes({ tenant }: Realm, { path }: TestUser): Promise<string[]> {
   return expectStatus(await tenant.owner.post(path, { type: 'backup_codes', name: null }), 201).data.codes_plain
 }
@@ -52,13 +57,14 @@ export async function registerPasskey({ tenant, app }: Realm, { id, path }: Test
   return passkey
 }
 
-/** The WebAuthn options in a page. */
+/** Returns the WebAuthn options in the attribute `data-options` of a page. */
 export function passkeyOptionsOn(page: Page) {
   const text = /data-options="([^"]*)"/.exec(page.html)?.[1]
-  if (text === undefined) throw new Error(`nothing for passkeys on ${page.url}: ${page.html.slice(-1500)}`)
+  if (text === undefined)
+    throw new Error(`The page ${page.url} has no attribute data-options: ${page.html.slice(-1500)}`)
   return JSON.parse(text.replaceAll('&quot;', '"').replaceAll('&#39;', "'").replaceAll('&amp;', '&'))
 }
 
-/** Labels of the buttons of a page, in order. */
+/** Returns the values of the buttons with the name `method`, in the order of the page. */
 export const methodButtonsOn = (page: Page): string[] =>
   [...page.html.matchAll(/<button[^>]*name="method" value="([^"]*)"/g)].map(([, value]) => value!)

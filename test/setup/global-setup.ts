@@ -1,7 +1,7 @@
 /**
- * Before the run: one PostgreSQL for all tests, with a template database that has every migration and a pool of spare
- * signing keys. Tests take copies of it (see database.ts), which is twenty times faster than migrating each, and an
- * issuer takes its keys from the pool, which saves a third of a second of CPU time.
+ * Prepares a PostgreSQL server for the test run. Its template database has all migrations and a pool of spare signing
+ * keys. A test file copies the template (`createTestDatabase`), which is twenty times faster than running the
+ * migrations. A new issuer takes its signing keys from the pool, which saves a third of a second of CPU time.
  */
 import { spawn } from 'node:child_process'
 import {
@@ -26,17 +26,17 @@ import { signingAlgorithms } from '../../src/resources/issuer-keys.js'
 import { createKeyPair } from '../../src/resources/issuers/signing-keys.js'
 import { testSecretKey, withDatabaseName } from './database.js'
 
-/** State for the teardown, which runs in the same process. */
+/** What `globalTeardown`, which runs in the same process, has to undo. */
 export const teardown: { tasks: (() => Promise<void>)[] } = { tasks: [] }
 
 /**
- * Uses the server of TEST_DATABASE_URL (a role that may create databases) or starts an embedded one, and passes its
- * address and the name of the template database to the Jest workers.
+ * Uses the server of TEST_DATABASE_URL, whose role must have CREATEDB, or starts an embedded server. Passes the URL of
+ * the server and the name of the template database to the Jest workers as environment variables.
  */
 export default async function globalSetup(): Promise<void> {
   const externalUrl = process.env['TEST_DATABASE_URL']
   const url = externalUrl ?? (await startServerForRun())
-  // On a shared server two runs may meet.
+  // Several test runs may use an external server at the same time, so each run has its own template.
   const template = externalUrl === undefined ? 'gatehouse_template' : `gatehouse_template_${process.pid}`
   await executeSql(url, `CREATE DATABASE ${template}`)
   if (externalUrl !== undefined)
@@ -54,10 +54,13 @@ export default async function globalSetup(): Promise<void> {
   process.env['GATEHOUSE_TEST_TEMPLATE'] = template
 }
 
-/** Enough for most test files, and more than what makes a worker refill its pool, at eight issuers. */
+/**
+ * For how many issuers the template contains spare keys: enough for most test files. A worker creates keys when fewer
+ * than those for eight issuers are left (`refillSpareKeys`).
+ */
 const SPARE_KEY_ISSUERS = 24
 
-/** Key pairs, created by the first run after a build because that takes several seconds. */
+/** Returns the rows of `spare_keys` as JSON. They are stored in dist/, because creating them takes several seconds. */
 async function createSpareKeys(): Promise<string> {
   const file = fileURLToPath(new URL('../../spare-keys.json', import.meta.url))
   if (existsSync(file)) return readFileSync(file, 'utf8')
@@ -73,7 +76,7 @@ async function startServerForRun(): Promise<string> {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'gatehouse-run-')))
   chmodSync(folder, 0o700)
   startCleanupWatchdog(folder)
-  // The only cluster that may lose its data: it lives as long as the run.
+  // The data of this server is not needed after the run, so it need not survive a crash.
   const settings = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_connections: '200' }
   const server: EmbeddedPostgres = await startEmbeddedPostgres(folder, () => undefined, { settings })
   teardown.tasks.push(() => server.stop())
@@ -81,8 +84,8 @@ async function startServerForRun(): Promise<string> {
 }
 
 /**
- * Ctrl-C, a crash or a killed run never reaches the teardown. This small process waits for the end of its input, which
- * is our end, then stops the server and removes the folder.
+ * Starts a process that stops the server and removes the folder when the test run has ended. `globalTeardown` does not
+ * run after Ctrl-C, a crash or SIGKILL. The end of the test run closes the standard input of the process.
  */
 function startCleanupWatchdog(folder: string): void {
   const script = `

@@ -1,25 +1,25 @@
-// Jest gives each test file its own copy of every module, the product and all libraries included: two seconds of
-// compiling before the first test, for each of 140 files. This runtime reloads only the test files; src/ and libraries
-// are loaded by Node once per worker. So a test must not rely on a fresh copy of a module and must not mock one. Without
-// this file (without "runtime" in jest.config.js) all tests pass as well, in twice the time.
+// Jest loads all modules again for each test file, including src/ and the libraries, which takes two seconds of
+// compilation for each file. This runtime loads only the modules of test/ and scripts/ again. Node loads src/ and the
+// libraries once in each worker. Therefore tests must not mock modules of src/ or rely on their initial state. Without
+// this file (without `runtime` in jest.config.js) all tests pass as well, in twice the time.
 const { isAbsolute, join, sep } = require('node:path')
 const { pathToFileURL } = require('node:url')
 const { SyntheticModule } = require('node:vm')
 const { default: Runtime } = require('jest-runtime')
 
-// Each test file runs in its own realm. These globals are shared so that `instanceof` in src/ and in libraries accepts
-// objects that tests create.
+// Jest runs each test file in its own JavaScript realm. These constructors are shared with the realm, so that
+// `instanceof` in src/ and in libraries accepts objects that tests create.
 const sharedGlobals = { Map, Set, Date, RegExp, Error, TypeError, RangeError, SyntaxError, AggregateError }
 
-// The scripts import helpers of test/setup, so they are loaded with the tests: two copies of a helper would not share
-// state.
+// scripts/ is included because it imports test/setup: if Node loaded the scripts, the tests and the scripts would have
+// two copies of test/setup with separate state.
 const perFileFolders = ['test', 'scripts'].map((folder) => join(__dirname, '..', '..', 'dist', folder) + sep)
 
-/** Is this a file of the product or of a library? Node's own modules are shared anyway. */
+/** Returns true for a file of src/ or of a library. Jest itself shares the modules of Node, such as `node:fs`. */
 const isShared = (file) =>
   isAbsolute(file) && !perFileFolders.some((folder) => file.startsWith(folder)) && !file.endsWith('.json')
 
-/** Wraps a module that Node loaded, so that modules of jest can import it. */
+/** Wraps a module that Node loaded, so that modules that Jest loads can import it. */
 async function asModule(file, context) {
   const exported = await import(pathToFileURL(file).href)
   const names = Object.keys(exported)
@@ -36,17 +36,19 @@ class SharingRuntime extends Runtime {
   constructor(...all) {
     super(...all)
     const { _environment: environment, _resolution: resolution, esmLoader: loader } = this
-    // The loader is internal to jest and may be absent in another version.
-    if (!loader?.resolveModule || !resolution?.resolveEsmAsync) throw new Error('jest loads modules in another way now')
+    // These objects are internal to Jest, so another version may not have them.
+    if (!loader?.resolveModule || !resolution?.resolveEsmAsync)
+      throw new Error('This version of Jest loads modules differently. Adapt test/setup/jest-runtime.cjs.')
     const { global } = environment
     Object.assign(global, sharedGlobals)
     for (const kind of [Object, Array]) global[kind.name].prototype.constructor = kind
     const resolveModule = loader.resolveModule.bind(loader)
     const shared = new Map()
-    // Disables jest's synchronous import path for newer versions of Node, which bypasses resolveModule.
+    // With newer versions of Node, Jest imports modules synchronously and does not call resolveModule.
+    // `hasDistinctAsyncResolver` disables the synchronous imports.
     resolution.hasDistinctAsyncResolver = () => true
     loader.resolveModule = async (name, from, context) => {
-      // Jest captures 100 stack frames per error, which is slow because tests cause many errors.
+      // Jest sets a limit of 100 stack frames for each error, which is slow because tests cause many errors.
       Error.stackTraceLimit = 10
       if (name === '@jest/globals' || name.startsWith('data:')) return resolveModule(name, from, context)
       const file = await resolution.resolveEsmAsync(from, name)

@@ -1,7 +1,7 @@
 /**
- * Database outage scenario: the database is killed, stopped and frozen while two servers and a worker, as separate
- * processes, handle writes and reads and send webhooks. Short in the tests, long as
- * `npm run bench -- database-outage`.
+ * Database outage scenario: the database server is killed, stopped and frozen while two servers and a worker, each in
+ * its own process, handle writes and reads and send webhooks. The tests run a short form of the scenario.
+ * `npm run bench -- database-outage` runs a long form.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -16,48 +16,57 @@ import { startCluster, type TestCluster } from './cluster.js'
 import { waitUntil } from './wait-until.js'
 import { startWebhookReceiver } from './webhook-receiver.js'
 
-/** `killed` and `crashed` (one of its processes) recover by themselves immediately; the others after the given milliseconds. */
-export type Outage = 'killed' | 'crashed' | { stopped: number } | { frozen: number }
+export type Outage =
+  /** All processes of the database server are killed. The server is restarted immediately. */
+  | 'killed'
+  /** One process of the database server is killed. The server recovers by itself. */
+  | 'crashed'
+  /** The database server is stopped, and restarted after this number of milliseconds. */
+  | { stopped: number }
+  /** The processes of the database server are paused for this number of milliseconds. */
+  | { frozen: number }
 
 export interface OutageResult {
-  /** Responses to writes and reads, by status. */
+  /** Number of responses to writes and reads, by HTTP status. */
   responses: Record<string, number>
-  /**
-   * Errors without Retry-After, requests without a response (with the reason), and the longest response time in ms.
-   */
+  /** Number of responses with status 503 that have no valid Retry-After. */
   withoutRetryAfter: number
+  /** The reason of each request without a response. */
   unanswered: string[]
   longestResponseMs: number
-  /** Acknowledged changes, those of them that are missing, and those without their event. */
+  /** Number of users whose creation was acknowledged with 201. */
   acknowledged: number
+  /** Ids of acknowledged users that are not in the database. */
   lost: string[]
+  /** Ids of users without a `user.created` event. */
   withoutEvent: string[]
-  /** Events that the receiver never accepted, and deliveries by status. */
+  /** Ids of users whose `user.created` event the receiver never accepted. */
   neverAccepted: string[]
+  /** Number of webhook deliveries, by status. */
   statuses: Record<string, number>
   /** Output of the processes that exited during the scenario. */
   ended: string[]
 }
 
-/** Response timeout in milliseconds. */
+/** Milliseconds after which a request counts as unanswered. */
 const RESPONSE_TIMEOUT = 60_000
 
 /**
  * Runs the scenario.
- * @param changesBetween how many changes are to be acknowledged before each outage and after the last
+ * @param changesBetween number of changes that must be acknowledged before each outage and after the last outage
  */
 export async function runOutageScenario(outages: readonly Outage[], changesBetween: number): Promise<OutageResult> {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-outage-'))
   const postgres = await createBreakablePostgres(folder)
   await postgres.start()
   const receiver = await startWebhookReceiver()
-  let fleet: TestCluster | undefined
+  let cluster: TestCluster | undefined
   try {
     await migrate(postgres.url)
-    fleet = await startCluster(postgres.url)
-    return await runScenario(outages, changesBetween, postgres, fleet, receiver)
+    cluster = await startCluster(postgres.url)
+    return await runScenario(outages, changesBetween, postgres, cluster, receiver)
   } finally {
-    await fleet?.close()
+    await cluster?.close()
     await receiver.close()
     await postgres.stop()
     rmSync(folder, { recursive: true, force: true })
@@ -68,7 +77,7 @@ async function runScenario(
   outages: readonly Outage[],
   changesBetween: number,
   postgres: BreakablePostgres,
-  fleet: TestCluster,
+  cluster: TestCluster,
   receiver: Awaited<ReturnType<typeof startWebhookReceiver>>,
 ): Promise<OutageResult> {
   const accepted = new Set<string>()
@@ -77,7 +86,7 @@ async function runScenario(
     accepted.add(event.data.target.id)
     res.writeHead(204).end()
   }
-  const tenant = await createTenant(fleet.app, 'Outage')
+  const tenant = await createTenant(cluster.app, 'Outage')
   const body = { url: `${receiver.url}/in`, event_types: ['user.created'], auth: 'none' }
   expectStatus(await tenant.owner.post(`${tenant.A}/webhooks`, body), 201)
 
@@ -98,32 +107,34 @@ async function runScenario(
   let nextUserNumber = 0
   const measureRequest = async (request: Promise<AnyJson>): Promise<AnyJson> => {
     const began = performance.now()
-    const answer = await Promise.race([request, sleep(RESPONSE_TIMEOUT, 'no answer', { ref: false })]).catch(
+    const response = await Promise.race([request, sleep(RESPONSE_TIMEOUT, 'no response', { ref: false })]).catch(
       (error) => error,
     )
     result.longestResponseMs = Math.max(result.longestResponseMs, Math.round(performance.now() - began))
-    if (typeof answer?.status !== 'number') result.unanswered.push(String(answer?.cause ?? answer))
-    else result.responses[answer.status] = (result.responses[answer.status] ?? 0) + 1
-    if (answer.status === 503 && !/^\d+$/.test(answer.headers.get('retry-after'))) result.withoutRetryAfter += 1
-    return answer
+    if (typeof response?.status !== 'number') result.unanswered.push(String(response?.cause ?? response))
+    else result.responses[response.status] = (result.responses[response.status] ?? 0) + 1
+    if (response.status === 503 && !/^\d+$/.test(response.headers.get('retry-after'))) result.withoutRetryAfter += 1
+    return response
   }
   const writer = async (api: ApiClient) => {
     while (running) {
-      const made = await measureRequest(
+      const created = await measureRequest(
         api.post(`${tenant.I}/users`, { username_type: 'unique', username: `u${nextUserNumber++}` }),
       )
-      if (made.status === 201) acknowledged.push(made.body.data.id)
+      if (created.status === 201) acknowledged.push(created.body.data.id)
       else await sleep(20)
-      await measureRequest(made.status === 201 ? api.get(`${tenant.I}/users/${made.body.data.id}`) : api.get(tenant.I))
+      await measureRequest(
+        created.status === 201 ? api.get(`${tenant.I}/users/${created.body.data.id}`) : api.get(tenant.I),
+      )
     }
   }
-  const writers = [0, 1, 2, 3].map((n) => writer(fleet.clientAt(n % 2, tenant.owner)))
+  const writers = [0, 1, 2, 3].map((n) => writer(cluster.clientAt(n % 2, tenant.owner)))
   const waitForMoreChanges = () => {
     const target = acknowledged.length + changesBetween
     return waitUntil('enough changes are acknowledged', () => acknowledged.length >= target, { limit: 300_000 })
   }
   await waitForMoreChanges()
-  // A worker that is still starting would fail without the database, so wait until it delivers.
+  // A worker that cannot reach the database while it starts exits, so wait until the worker delivers.
   await waitUntil('the worker delivers', () => accepted.size > 0, { limit: 60_000 })
   for (const outage of outages) {
     await causeOutage(postgres, outage)
@@ -153,7 +164,7 @@ async function runScenario(
   result.lost = acknowledged.filter((user) => !users.has(user))
   result.withoutEvent = [...users].filter((user) => !eventUserIds.includes(user))
   result.neverAccepted = eventUserIds.filter((user) => !accepted.has(user))
-  result.ended = fleet.processes
+  result.ended = cluster.processes
     .filter(({ child }) => child.exitCode !== null || child.signalCode !== null)
     .map((process) => process.output())
   return result

@@ -1,4 +1,4 @@
-/** Gatehouse as a process of its own, started by its command line as an operator starts it. */
+/** Runs Gatehouse in a separate process, with the command line that operators use. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
@@ -10,8 +10,8 @@ import { waitUntil } from './wait-until.js'
 const cli = fileURLToPath(new URL('../../src/cli.js', import.meta.url))
 
 /**
- * None of these processes lives long enough for optimized WebAssembly, Prisma's, to be worth its compilation, nor for
- * its memory to be tidied up while it loads (MiB before V8 does so first).
+ * Flags of Node.js that make short-lived processes start faster. `--liftoff-only` omits the optimizing compilation of
+ * WebAssembly, which Prisma uses. `--min-semi-space-size` (MiB) omits garbage collections while the modules load.
  */
 const shortLivedFlags = ['--liftoff-only', '--min-semi-space-size=16']
 
@@ -19,17 +19,17 @@ export interface GatehouseProcess {
   child: ChildProcess
   baseUrl: string
   idpUrl: string
-  /** The bootstrap key, valid if this process created the deployment. */
+  /** Calls the Core API with BOOTSTRAP_API_KEY of `env`, which is valid if the deployment was created with this key. */
   operator: ApiClient
-  /** The same settings again, for a restart or a second process. */
+  /** The environment variables of the process, for a restart or for a second process. */
   env: Record<string, string>
-  /** Its output so far, both streams. */
+  /** Returns the text written to stdout and stderr so far. */
   output(): string
-  /** The exit code, or the signal that ended it. */
+  /** Resolves when the process has exited, to the exit code or to the signal that ended the process. */
   exited: Promise<number | NodeJS.Signals>
 }
 
-/** Runs a command of the CLI until it exits. */
+/** Runs a command of the CLI until it exits. `output` is the text of stdout and stderr. */
 export async function runCli(
   args: string[],
   env: Record<string, string>,
@@ -39,7 +39,7 @@ export async function runCli(
   return { code, output: output(), stdout: stdout() }
 }
 
-/** Starts it, and does not wait. */
+/** Starts a command of the CLI without waiting for its exit. */
 export function spawnCli(args: string[], env: Record<string, string>) {
   const child = spawn(process.execPath, [...shortLivedFlags, cli, ...args], {
     env: { PATH: process.env['PATH'] ?? '', ...env },
@@ -55,7 +55,11 @@ export function spawnCli(args: string[], env: Record<string, string>) {
   return { child, output: () => text, stdout: () => out, ended: exited }
 }
 
-/** Starts `gatehouse start` on free ports and waits until it is ready. */
+/**
+ * Starts Gatehouse on free ports and waits until `/readyz` responds with success.
+ * @param args the arguments of the command line
+ * @throws Error if the process exits, or is not ready after 60 seconds
+ */
 export async function startProcess(env: Record<string, string>, args: string[] = ['start']): Promise<GatehouseProcess> {
   const [port, idpPort, workerPort] = await freePorts(3)
   const key = { id: newId('ak', Date.now()), secret: randomBytes(32).toString('hex') }
@@ -92,7 +96,7 @@ export async function startProcess(env: Record<string, string>, args: string[] =
   }
 }
 
-/** Ends a process and waits for it. */
+/** Sends a signal to a running process and waits until the process has exited. Returns 0 for undefined. */
 export async function stopProcess(
   process: GatehouseProcess | undefined,
   signal: NodeJS.Signals = 'SIGINT',

@@ -1,4 +1,4 @@
-/** Reads the audit log from the database, oldest event first. */
+/** Reads events of the audit log from the database. */
 import type { AnyJson } from './api.js'
 import type { TestApp } from './start-app.js'
 
@@ -17,7 +17,10 @@ export interface RecordedEvent {
   actor: AnyJson
 }
 
-/** Remembers the last event of an account; the returned function reads later events whose type has one of the prefixes. */
+/**
+ * Returns a function that reads the events that an account has recorded since this call, oldest first. If the function
+ * is called with prefixes, it returns only events whose type begins with one of the prefixes.
+ */
 export async function eventsRecordedFromNow(
   app: TestApp,
   accountId: string,

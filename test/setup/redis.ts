@@ -1,6 +1,6 @@
 /**
- * A Redis server: the real one if redis-server or valkey-server is in PATH, otherwise a fake that speaks the Redis
- * protocol on a socket and implements the one script that the product sends.
+ * A Redis server for rate limits: redis-server or valkey-server if one is in PATH, otherwise a fake server that
+ * supports the Redis protocol (RESP) and the one script that Gatehouse runs.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { createServer, type Socket } from 'node:net'
@@ -9,7 +9,7 @@ import { waitUntil } from './wait-until.js'
 
 export interface TestRedis {
   url: string
-  /** Number of batches taken from the rate-limit buckets. */
+  /** Returns how often the script that takes a batch of rate-limit tokens has run. */
   batchCount(): Promise<number>
   /** Stops the server and discards its data. */
   stop(): Promise<void>
@@ -100,7 +100,10 @@ function createFakeServer(port: number): Server {
   }
 }
 
-/** Parses the first complete command of a RESP text (an array of bulk strings). */
+/**
+ * Parses the first command of a RESP text, an array of bulk strings. Undefined if the command is not complete yet.
+ * `length` is the number of characters of the command.
+ */
 function parseCommand(text: string): { args: string[]; length: number } | undefined {
   const head = /^\*(\d+)\r\n/.exec(text)
   if (!head) return undefined

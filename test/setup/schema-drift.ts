@@ -1,9 +1,10 @@
 /**
- * Compares prisma/models with prisma/migrations, for developers and for the test that keeps the two equal.
+ * Compares the models in prisma/ with prisma/migrations, for `npm run migration` and for the test that requires them to
+ * be equal.
  *
- * Prisma's own `migrate` command downloads a native engine, which an offline machine cannot do. The same engine exists
- * as a WebAssembly package; it requires a driver adapter, here one for an in-memory PGlite. Nothing here runs in
- * production.
+ * The command `prisma migrate` downloads a native schema engine, which fails on an offline machine. This module uses
+ * the schema engine from a WebAssembly package instead. The engine requires a driver adapter, which this module
+ * implements for an in-memory PGlite. Production code does not use this module.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -24,17 +25,17 @@ import {
 } from '@prisma/driver-adapter-utils'
 import type { DiffTarget, SchemaEngine } from '@prisma/schema-engine-wasm'
 
-/** The package's root: this file runs from dist/test/setup. */
+/** The root folder of the package. The compiled file is in dist/test/setup. */
 export const packageRoot = fileURLToPath(new URL('../../../', import.meta.url))
 const migrationsFolder = join(packageRoot, 'prisma', 'migrations')
 
 /**
- * Below this line, a migration.sql contains SQL that Prisma's models cannot express (triggers, functions, expression
- * indexes). It is written by hand, kept by a rewrite, and hidden from the comparison.
+ * Begins the hand-written last part of a migration.sql: SQL for objects that Prisma's models cannot express (triggers,
+ * functions, expression indexes). The comparison ignores this part, and rewriting a migration keeps this part.
  */
 export const handWrittenMark = "-- Beyond Prisma's models"
 
-/** Splits a migration into Prisma's part and the hand-written block (mark included, empty when there is none). */
+/** Splits a migration before the line that begins with `handWrittenMark`. Without the line, `handWritten` is empty. */
 export function splitMigration(sql: string): { generated: string; handWritten: string } {
   const at = sql.split('\n').findIndex((line) => line.startsWith(handWrittenMark))
   if (at < 0) return { generated: sql, handWritten: '' }
@@ -42,7 +43,7 @@ export function splitMigration(sql: string): { generated: string; handWritten: s
   return { generated: lines.slice(0, at).join('\n'), handWritten: lines.slice(at).join('\n') }
 }
 
-/** The names of the folders in prisma/migrations, oldest first. */
+/** Returns the names of the folders in prisma/migrations, oldest first. */
 export function migrationNames(folder = migrationsFolder): string[] {
   return readdirSync(folder, { withFileTypes: true })
     .filter((entry) => entry.isDirectory())
@@ -51,12 +52,12 @@ export function migrationNames(folder = migrationsFolder): string[] {
 }
 
 /**
- * The SQL that changes a database with all migrations to match the models; empty if they match.
+ * Returns the SQL that changes a database with the migrations to match the models; empty if nothing differs.
  *
- * @param options.models the folder of *.prisma files, prisma by default
+ * @param options.models the folder with *.prisma files, prisma/ by default
  * @param options.migrations the folder of migrations, prisma/migrations by default
- * @param options.before only migrations older than this name count
- * @throws Error with Prisma's own message when a model or a migration is not valid
+ * @param options.before uses only migrations whose names sort before this one; by default all
+ * @throws Error with the message of Prisma for an invalid model or migration
  */
 export async function pendingChanges(
   options: { models?: string; migrations?: string; before?: string } = {},
@@ -101,9 +102,10 @@ export async function pendingChanges(
 }
 
 /**
- * Drops from a script the indexes that it would make again just as they are. The engine compares the predicates of
- * partial indexes as text, but PostgreSQL stores `a IN ('x')` as `a = ANY (ARRAY['x'::text])`; so PostgreSQL itself is
- * asked whether the new index differs from the old.
+ * Removes from a script the indexes that the script drops and creates again with the same definition. The engine
+ * compares the predicates of partial indexes as text, but PostgreSQL stores `a IN ('x')` as `a = ANY
+ * (ARRAY['x'::text])`. Therefore this function runs the statements in PGlite and compares the stored definitions before
+ * and after.
  */
 async function withoutUnchangedIndexes(script: string, shadow: PGlite): Promise<string> {
   let steps = script.split(/\n\n(?=-- )/)
@@ -133,14 +135,14 @@ function readModels(folder: string): { path: string; content: string }[] {
     .map((path) => ({ path, content: readFileSync(path, 'utf8') }))
 }
 
-/** Node has it, but only the browser's type library declares it. */
+/** Node.js has WebAssembly, but only the type library `dom` declares it. */
 declare const WebAssembly: {
   instantiate(code: Uint8Array, imports: object): Promise<{ instance: { exports: Record<string, () => void> } }>
 }
 
 let shadowDatabase: Promise<PGlite> | undefined
 
-/** Making one takes longer than a comparison, so it is kept and emptied. */
+/** Returns an empty database. All comparisons use one PGlite, because creating one takes longer than a comparison. */
 async function emptyShadowDatabase(): Promise<PGlite> {
   shadowDatabase ??= PGlite.create()
   const shadow = await shadowDatabase
@@ -148,7 +150,10 @@ async function emptyShadowDatabase(): Promise<PGlite> {
   return shadow
 }
 
-/** Call after the last comparison: an open shadow database keeps the process alive. */
+/**
+ * Closes the database of the comparisons. Must be called after the last one, because an open PGlite keeps the process
+ * alive.
+ */
 export async function closeShadowDatabase(): Promise<void> {
   await (await shadowDatabase)?.close()
   shadowDatabase = undefined
@@ -158,8 +163,8 @@ type Bindings = typeof import('@prisma/schema-engine-wasm/schema_engine_bg')
 let linkedBindings: Promise<Bindings> | undefined
 
 /**
- * Links the engine's module, once: its bindings keep views of one memory. Its own entry file is not used because
- * importing .wasm needs a flag of node.
+ * Instantiates the WebAssembly module of the schema engine. Called once, because the bindings belong to one instance.
+ * The entry file of the package is not used, because Node.js imports .wasm files only with a flag.
  */
 async function linkEngine(): Promise<Bindings> {
   const name = '@prisma/schema-engine-wasm/schema_engine_bg'
@@ -179,18 +184,18 @@ async function openEngine(datamodels: [string, string][], shadow: PGlite): Promi
   return SchemaEngine.new({ datamodels }, quiet, bindMigrationAwareSqlAdapterFactory(adapterFactory(shadow)))
 }
 
-/** Receives the panic message of the engine; without it the error is only "unreachable". */
+/** The schema engine calls this function with the message of a panic. The engine's own error is only "unreachable". */
 function throwEnginePanic(message: string): never {
   throw new Error(`Prisma's schema engine: ${message}`)
 }
 
-/** The engine opens the database proper too but, in a comparison, reads nothing from it: one PGlite serves as both. */
+/** One PGlite is the main and the shadow database, because a comparison reads nothing from the main database. */
 function adapterFactory(shadow: PGlite): SqlMigrationAwareDriverAdapterFactory {
   const connect = async () => pgliteAdapter(shadow)
   return { provider: 'postgres', adapterName: 'pglite', connect, connectToShadowDb: connect }
 }
 
-/** The part of a driver adapter that the comparison uses: reading the system catalog and running scripts. */
+/** Implements the methods of a driver adapter that a comparison uses: reading system catalogs and running scripts. */
 function pgliteAdapter(database: PGlite): SqlDriverAdapter {
   const queryRaw = ({ sql, args, argTypes }: SqlQuery): Promise<SqlResultSet> =>
     withDriverErrors(async () => {
@@ -211,7 +216,8 @@ function pgliteAdapter(database: PGlite): SqlDriverAdapter {
     executeRaw: ({ sql, args, argTypes }) =>
       withDriverErrors(async () => (await database.query(sql, args.map(toParameter(argTypes)))).affectedRows ?? 0),
     executeScript: (script) => withDriverErrors(async () => void (await database.exec(script))),
-    startTransaction: () => Promise.reject(new Error('the comparison opens no transaction')),
+    startTransaction: () =>
+      Promise.reject(new Error('startTransaction is not implemented, because a comparison uses no transaction')),
     getConnectionInfo: () => ({ schemaName: 'public', supportsRelationJoins: true }),
     dispose: async () => undefined,
   }
@@ -220,7 +226,7 @@ function pgliteAdapter(database: PGlite): SqlDriverAdapter {
 const toParameter = (kinds: ArgType[]) => (value: unknown, at: number) =>
   kinds[at]?.scalarType === 'datetime' && typeof value === 'string' ? new Date(value) : value
 
-/** Column types of the system catalog; other types are read as text. */
+/** Prisma's column types by PostgreSQL type OID, for columns of the system catalogs. Other types are read as text. */
 const columnTypes: Record<number, ColumnType> = {
   [types.BOOL]: ColumnTypeEnum.Boolean,
   [types.CHAR]: ColumnTypeEnum.Character,
@@ -239,7 +245,7 @@ const columnTypes: Record<number, ColumnType> = {
 const asText = (value: string) => value
 const parsers = { [types.INT8]: asText, [types.OID]: asText, [types.JSON]: asText, [types.JSONB]: asText }
 
-/** Errors must arrive in the engine's own shape, or it hides them behind «an unknown error». */
+/** Converts errors to DriverAdapterError, because the schema engine reports others as "an unknown error". */
 async function withDriverErrors<T>(run: () => Promise<T>): Promise<T> {
   try {
     return await run()

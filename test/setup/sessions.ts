@@ -5,7 +5,8 @@ import type { Tenant } from './actors.js'
 import type { TestApp } from './start-app.js'
 
 /**
- * Begins a session of an active user as a sign-in would, but without one. `lives` and `idle` in milliseconds from now.
+ * Creates a session of an active user without a sign-in, and returns its id. `lives` and `idle` are the milliseconds
+ * until `expiresAt` and `idleExpiresAt`; without `idle` the session has no idle timeout.
  */
 export async function createSession(
   app: TestApp,
@@ -36,6 +37,6 @@ export async function createSession(
     idleExpiresAt: idleTimeoutMs === undefined ? null : now + idleTimeoutMs,
     ...more,
   })
-  if (!created) throw new Error(`A session begins only for an active user; ${userId} is none.`)
+  if (!created) throw new Error(`Cannot create a session: the user ${userId} is not active or does not exist.`)
   return id
 }

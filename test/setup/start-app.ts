@@ -14,13 +14,14 @@ import { bootstrap } from '../../src/setup/bootstrap.js'
 import { type ApiClient, createApiClient } from './api.js'
 import { createTestDatabase, testSecretKey } from './database.js'
 
-// A file before this one may have moved its clock years ahead, and identifiers of one process never go back.
+// Ids increase with the time, also when the clock is set back. A previous test file in this process may have advanced
+// its clock by years.
 resetIdGenerator()
 
 /** A clock that follows the system clock until a test advances it. */
 export interface TestClock {
   now(): number
-  /** Milliseconds. */
+  /** @param by milliseconds */
   advance(by: number): void
 }
 
@@ -38,33 +39,39 @@ export interface TestApp {
   gatehouse: Gatehouse
   clock: TestClock
   databaseUrl: string
-  /** Addresses that the servers listen on; a second application shares the public addresses of the first. */
+  /** URL where the Core API of this application listens. The BASE_URL of a second application is that of the first. */
   baseUrl: string
+  /** URL where the IdP of this application listens. The IDP_URL of a second application is that of the first. */
   idpUrl: string
+  /** Undefined if the deployment has an administrator. */
   setupLink: string | undefined
-  /** Calls the API as an operator, with the bootstrap key of the system account. */
+  /** Calls the Core API as an operator, with the bootstrap API key of the system account. */
   operator: ApiClient
-  /** Another application on the same database, as a second process would be. */
+  /** Starts another application with the same database, as a second process of the deployment would be. */
   startSecondApp(): Promise<TestApp>
+  /** Closes the application and its second applications, and drops the database if `startApp` created it. */
   close(): Promise<void>
 }
 
 interface Options {
+  /** Environment variables that replace or extend the defaults. */
   env?: Record<string, string>
+  /** Default: `core` and `idp`. */
   roles?: Role[]
+  /** Default: a new database, which `close` drops. */
   databaseUrl?: string
   clock?: TestClock
-  /** Micro-USD by operation. */
+  /** Prices in micro-USD, by GraphQL operation. */
   prices?: Record<string, number>
-  /** Destination of the log, standard output by default. */
+  /** Default: standard output. */
   log?: Log
-  /** Replaces outbound requests to external servers. */
+  /** Returns the replacement of the HTTP client for external URLs. */
   outbound?: (defaultOutbound: Outbound) => Outbound
 }
 
 /**
- * Free ports below the ephemeral range: an outgoing connection could take an ephemeral port between this check and the
- * server's start.
+ * Returns free ports below the ephemeral port range. An outgoing connection could take an ephemeral port before the
+ * server of the test listens on it.
  */
 export async function freePorts(count: number): Promise<number[]> {
   const ports = new Set<number>()
@@ -83,8 +90,8 @@ const isFree = (port: number): Promise<boolean> =>
   })
 
 /**
- * Starts the whole product on a new database (or the given one), with limits off unless `env` says otherwise.
- * Close it in afterAll; closing the first one drops the database.
+ * Starts Gatehouse in this process. Rate limits are off unless `env` contains RATE_LIMITS. The test must call `close`
+ * in `afterAll`.
  */
 export async function startApp(options: Options = {}): Promise<TestApp> {
   const database = options.databaseUrl === undefined ? await createTestDatabase() : undefined

@@ -1,7 +1,7 @@
 /**
- * Top-up scenario: each payment is sent several times concurrently to two servers, which are killed together with their
- * worker while the facilitator settles and sometimes loses its response. Short in the tests, long as
- * `npm run bench -- topup-crash`.
+ * Top-up scenario: each payment is sent several times concurrently to two servers. The two servers and a worker are
+ * killed in turn while the facilitator settles payments, and some responses of the facilitator are lost. The tests run
+ * a short form of the scenario, and `npm run bench -- topup-crash` runs a long form.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
@@ -11,27 +11,29 @@ import { createPayer, NETWORK, type Payer, startFacilitator } from './facilitato
 import { waitUntil } from './wait-until.js'
 
 export interface TopupScenarioResult {
-  /** Responses by status; `none` counts requests whose connection ended without a response. */
+  /** Number of responses by HTTP status. `none` counts requests whose connection ended without a response. */
   answers: Record<string, number>
-  /** Transfers on the chain, and those of them without exactly one credit of their amount. */
+  /** Number of transfers on the simulated blockchain. */
   transfers: number
+  /** Transfers without exactly one ledger entry of their amount, as `<network>:<transaction> <amount>`. */
   notCreditedOnce: string[]
-  /** Credits without a transfer. */
+  /** Ledger entries without a transfer of their amount, as `<network>:<transaction> <amount>`. */
   withoutTransfer: string[]
-  /** Payments that were acknowledged and have no credit. */
+  /** Payment references of responses with status 200 that have no ledger entry. */
   lost: string[]
-  /** Entries whose balance is not the running sum. */
+  /** Number of ledger entries whose balance is not the sum of the amounts so far. */
   wrongBalances: number
-  /** Payments by final state. */
+  /** Number of top-up attempts by final state. */
   states: Record<string, number>
+  /** Number of kills of the first server, of the second server and of the worker. */
   kills: number[]
 }
 
 export interface TopupScenarioOptions {
   payments: number
-  /** Number of concurrent requests with the same payment. */
+  /** Number of concurrent requests for each payment, with the same PAYMENT-SIGNATURE. */
   concurrentSends: number
-  /** How often one of the three processes is killed on the way. */
+  /** Total number of kills of the two servers and the worker. */
   kills: number
 }
 
@@ -42,12 +44,12 @@ export async function runTopupScenario(
 ): Promise<TopupScenarioResult> {
   const { payments, concurrentSends, kills } = options
   const facilitator = await startFacilitator()
-  const fleet = await startCluster(databaseUrl, facilitator.env)
+  const cluster = await startCluster(databaseUrl, facilitator.env)
   const database = new pg.Client({ connectionString: databaseUrl })
   await database.connect()
   const rows = async (text: string) => (await database.query(text)).rows
   try {
-    const { owner, accountId } = await createAccount(fleet.app)
+    const { owner, accountId } = await createAccount(cluster.app)
     const A = `/v1/accounts/${accountId}`
     expectStatus(await owner.post(`${A}/payment-methods`, { type: 'x402' }), 201)
     const result: TopupScenarioResult = {
@@ -58,30 +60,31 @@ export async function runTopupScenario(
       lost: [],
       wrongBalances: 0,
       states: {},
-      kills: fleet.killCounts,
+      kills: cluster.killCounts,
     }
     const payers: Payer[] = []
     const acknowledged = new Set<string>()
     const pay = async () => {
       while (payers.length < payments) {
         const payer = createPayer()
+        // Each payment has its own amount in micro-USD: 1, 2, 3 and so on.
         const amount = payers.push(payer)
-        // One in ten settles, but its response is lost.
+        // The facilitator settles every tenth payment without sending the response.
         if (amount % 10 === 0) facilitator.queueBehaviors(payer, 'settle', 'lose_answer')
         const headers = { 'payment-signature': payer.createPaymentHeader(amount) }
-        const send = (racer: number) =>
-          fleet
-            .clientAt(racer % 2, owner)
+        const send = (index: number) =>
+          cluster
+            .clientAt(index % 2, owner)
             .post(`${A}/credits/topups`, { amount_μusd: amount }, headers)
             .catch(() => undefined)
-        const answers = await Promise.all(Array.from({ length: concurrentSends }, (_, racer) => send(racer)))
-        for (const answer of answers) {
-          const name = String(answer?.status ?? 'none')
+        const responses = await Promise.all(Array.from({ length: concurrentSends }, (_, index) => send(index)))
+        for (const response of responses) {
+          const name = String(response?.status ?? 'none')
           result.answers[name] = (result.answers[name] ?? 0) + 1
-          if (answer?.status === 200) acknowledged.add(answer.body.data.payment_reference)
+          if (response?.status === 200) acknowledged.add(response.body.data.payment_reference)
         }
-        // The server is down.
-        if (answers.every((answer) => answer === undefined)) await sleep(1000)
+        // Both servers are down or restarting.
+        if (responses.every((response) => response === undefined)) await sleep(1000)
       }
     }
     const killProcesses = async () => {
@@ -91,19 +94,19 @@ export async function runTopupScenario(
           interval: 1,
           limit: 300_000,
         })
-        // A random point of the payment in progress.
+        // Waits for a random time, so that the kill happens in any step of a payment.
         await sleep(Math.random() * 30)
-        await fleet.killNext()
+        await cluster.killNext()
       }
     }
     await Promise.all([pay(), pay(), killProcesses()])
-    await fleet.waitUntilRestarted()
+    await cluster.waitUntilRestarted()
 
-    // Releases the leases of killed workers.
+    // Makes the jobs due now that a killed worker had leased.
     await rows("UPDATE jobs SET run_at = 1 WHERE task = 'reconcile_topup'")
     const openAttemptsSql = "SELECT 1 FROM topup_attempts WHERE state IN ('settling', 'settled', 'unknown') LIMIT 1"
     const skipDelays = () =>
-      // Simulates that the delay before a payment is resolved has passed.
+      // Makes unresolved payments due now, without waiting for the lease and the delay of the job.
       rows(`UPDATE topup_attempts SET settlement_lease_expires_at = 0 WHERE state IN ('settling', 'unknown');
         UPDATE jobs SET run_at = 1 WHERE task = 'reconcile_topup' AND attempts = 0;
         SELECT pg_notify('gatehouse', 'jobs:reconcile_topup')`)
@@ -136,7 +139,7 @@ export async function runTopupScenario(
     return result
   } finally {
     await database.end()
-    await fleet.close()
+    await cluster.close()
     await facilitator.close()
   }
 }

@@ -1,13 +1,13 @@
-/** An authenticator app (RFC 6238), implemented independently of the product's library. */
+/** An authenticator app (RFC 6238), implemented without the TOTP code of src/. */
 import { createHmac } from 'node:crypto'
 
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
 
 /**
- * The six digits that an app shows.
+ * Returns the code of six digits that an authenticator app shows.
  * @param secret in base32
  * @param now Unix milliseconds
- * @param step how many periods of 30 seconds away
+ * @param step number of time steps of 30 seconds to add to `now`; may be negative
  */
 export function totpCode(secret: string, now: number, step = 0): string {
   const bits = [...secret].map((letter) => alphabet.indexOf(letter).toString(2).padStart(5, '0')).join('')

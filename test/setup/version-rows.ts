@@ -1,35 +1,41 @@
-/** Reads and restores the rows of every table, for dumps of older versions. */
+/** Reads and restores the rows of all tables, for dumps of deployments of older versions. */
 import type pg from 'pg'
 
-/** By table: its rows as a JSON array, as PostgreSQL writes it, so that no number loses digits on the way. */
+/**
+ * Rows by table name. `rows` is a JSON array as text, as PostgreSQL returns it, because `JSON.parse` would lose digits
+ * of large numbers.
+ */
 export type Tables = Record<string, { rows: string }>
 
-/** A deployment of an older version, as `npm run version-dump` wrote it. */
+/** A dump of a deployment of an older version, which `npm run version-dump` wrote. */
 export interface VersionDump {
-  /** The last migration that it had. */
+  /** Name of the last migration of the deployment. */
   migration: string
-  /** When it was written, in milliseconds: tokens and sessions in it were valid then. */
+  /** When the dump was written, in Unix milliseconds. Its tokens and sessions were valid at that time. */
   at: number
   baseUrl: string
   idpUrl: string
-  /** A key of the account that `answers` are about. */
+  /** An API key of the account with the resources in `answers`. */
   owner: { id: string; secret: string }
   issuerId: string
-  /** A public client of the issuer, and a user who can sign in there. */
+  /** A client of the issuer. */
   client: { id: string; secret: string | undefined }
+  /** A user who can sign in at the issuer. */
   user: { username: string; password: string }
   refreshToken: string
-  /** Responses of `/v1`, by path. */
+  /** Response bodies of GET requests to `/v1`, by path. */
   answers: Record<string, unknown>
   tables: Tables
 }
 
-// Partitions are read through their table. Migrations record themselves.
+// Excludes partitions, because a query of the partitioned table returns their rows, and `_prisma_migrations`, because
+// the migrations write its rows again before a dump is restored.
 const tablesText = `
   SELECT relname AS name FROM pg_class
   WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition
     AND relname <> '_prisma_migrations' ORDER BY relname`
 
+/** Reads all rows of all tables. */
 export async function readTables(db: pg.Client): Promise<Tables> {
   const { rows } = await db.query<{ name: string }>(tablesText)
   const tables: Tables = {}
@@ -42,10 +48,10 @@ export async function readTables(db: pg.Client): Promise<Tables> {
   return tables
 }
 
-/** Writes the rows of a dump into a database that has the schema of its version, replacing its rows. */
+/** Replaces the rows of a database by those of a dump. The database must have the migrations of the dump. */
 export async function restoreTables(db: pg.Client, tables: Tables): Promise<void> {
   await db.query('BEGIN')
-  // Disables triggers and foreign keys: the rows come from a consistent database.
+  // Disables triggers and foreign keys. The rows of the dump are consistent, but tables are filled one after another.
   await db.query("SET LOCAL session_replication_role = 'replica'")
   for (const [name, { rows }] of Object.entries(tables)) {
     await db.query(`DELETE FROM "${name}"`)

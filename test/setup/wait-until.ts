@@ -1,21 +1,21 @@
-/** Waiting in tests: for a condition, never for a fixed time. */
+/** Helpers that wait until a condition is true, so that tests need not wait for a fixed time. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import type { DatabaseHandle } from '../../src/platform/postgres/database.js'
 
 export interface WaitOptions {
-  /** Milliseconds until the wait fails. */
+  /** Milliseconds after which `waitUntil` throws; 20,000 by default. */
   limit?: number
-  /** Milliseconds between two checks. */
+  /** Milliseconds between two checks; 20 by default. */
   interval?: number
-  /** Added to the error message, for example the output of a process. */
+  /** Returns text for the error message, for example the output of a process. */
   details?: () => unknown
 }
 
 /**
- * Waits until the condition returns a truthy value, and returns that value.
- * @param description completes the sentence "timed out waiting until …"
- * @throws Error after the limit, with the description; and whatever the condition throws
+ * Waits until the condition returns a truthy value, and returns the value.
+ * @param description completes the error message "timed out after 20 s waiting until …"
+ * @throws Error after the limit, with the description; every error of the condition
  */
 export async function waitUntil<Value>(
   description: string,
@@ -36,7 +36,7 @@ export async function waitUntil<Value>(
 
 /**
  * Waits until at least this many statements in the current database wait for a lock.
- * @param connection not one that is in a transaction, because PostgreSQL reads pg_stat_activity once per transaction
+ * @param connection must not be in a transaction, because PostgreSQL reads pg_stat_activity once in each transaction
  */
 export async function waitForLockWaiters(connection: Pick<pg.Pool, 'query'>, count: number): Promise<void> {
   const text = `SELECT query FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`
@@ -52,8 +52,8 @@ export async function waitForLockWaiters(connection: Pick<pg.Pool, 'query'>, cou
 }
 
 /**
- * Counts the statements that complete through `database.query`, by the name of the prepared statement. For tests that
- * wait until a background loop has polled once more.
+ * Counts the statements that complete through `database.query`, by the name of the prepared statement. A test can wait
+ * for a higher count until a background loop has polled again. `restore` ends the counting.
  */
 export function countStatements(database: DatabaseHandle): { completed(name: string): number; restore(): void } {
   const counts = new Map<string, number>()

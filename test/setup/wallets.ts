@@ -1,19 +1,20 @@
-/** Wallets of agents, which sign messages. */
+/** Wallets of agents, which sign the challenges of Gatehouse. */
 import { generateKeyPairSync, sign } from 'node:crypto'
 import { secp256k1 } from '@noble/curves/secp256k1.js'
 import { keccak_256 } from '@noble/hashes/sha3.js'
 
 export interface TestWallet {
+  /** CAIP-2 identifier of the blockchain, such as `eip155:8453`. */
   network: string
   address: string
-  /** The `type` of its assertions. */
+  /** `type` in client assertions of the wallet. */
   type: string
   sign(message: string): string
 }
 
 const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex')
 
-/** An externally owned account; `personal_sign` (EIP-191). */
+/** Creates an Ethereum wallet (externally owned account), which signs with `personal_sign` (EIP-191). */
 export function ethereumWallet(network = 'eip155:8453', secret = secp256k1.utils.randomSecretKey()) {
   const address = `0x${hex(keccak_256(secp256k1.getPublicKey(secret, false).subarray(1)).subarray(12))}`
   return {
@@ -41,7 +42,7 @@ export function base58(bytes: Uint8Array): string {
   return text
 }
 
-/** An Ed25519 key that signs with node:crypto. */
+/** Creates a Solana wallet with an Ed25519 key. */
 export function solanaWallet(network = 'solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp') {
   const { privateKey, publicKey } = generateKeyPairSync('ed25519')
   const x = Buffer.from(publicKey.export({ format: 'jwk' }).x!, 'base64url')
@@ -53,5 +54,5 @@ export function solanaWallet(network = 'solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp'
   } satisfies TestWallet
 }
 
-/** The client assertion of a signed message. */
+/** Encodes the parts of a wallet's client assertion (message, signature, type) as base64url of JSON. */
 export const encodeAssertion = (parts: object): string => Buffer.from(JSON.stringify(parts)).toString('base64url')

@@ -1,4 +1,4 @@
-/** A webhook receiver that records requests and responds as the test configures. */
+/** A webhook receiver that records requests. The test sets its responses. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { AnyJson } from './api.js'
@@ -7,23 +7,23 @@ export interface ReceivedRequest {
   path: string
   headers: Record<string, string>
   body: string
-  /** The body read as JSON. */
+  /** The body, parsed as JSON. */
   event: AnyJson
 }
 
 export interface WebhookReceiver {
   url: string
   requests: ReceivedRequest[]
-  /** Requests to one path. */
+  /** Returns the recorded requests to a path. */
   requestsTo(path: string): ReceivedRequest[]
-  /** Sends the response; 204 by default. */
-  respond: (res: ServerResponse, notice: ReceivedRequest, req: IncomingMessage) => void
+  /** Sends the response to a request. Tests may replace the function; by default it sends 204. */
+  respond: (res: ServerResponse, received: ReceivedRequest, req: IncomingMessage) => void
   close(): Promise<void>
 }
 
 const respondNoContent = (res: ServerResponse): void => void res.writeHead(204).end()
 
-/** Listens on a free port of this machine. */
+/** Starts a receiver on a free port of 127.0.0.1. */
 export async function startWebhookReceiver(): Promise<WebhookReceiver> {
   const server: Server = createServer(async (req, res) => {
     const chunks: Buffer[] = []
@@ -42,7 +42,7 @@ export async function startWebhookReceiver(): Promise<WebhookReceiver> {
   const receiver: WebhookReceiver = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     requests: [],
-    requestsTo: (path) => receiver.requests.filter((notice) => notice.path === path),
+    requestsTo: (path) => receiver.requests.filter((request) => request.path === path),
     respond: respondNoContent,
     async close() {
       server.closeAllConnections()

@@ -1,6 +1,7 @@
 /**
- * Webhook crash scenario: two servers and a worker, as separate processes, are killed repeatedly while they handle
- * writes and a receiver refuses 30 % of the deliveries. Short in the tests, long as `npm run bench -- webhooks-crash`.
+ * Webhook crash scenario: two servers and a worker, each in its own process, are killed in turn while they handle
+ * writes, and a receiver refuses 30 percent of the requests. The tests run a short form of the scenario, and `npm run
+ * bench -- webhooks-crash` runs a long form.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
@@ -11,37 +12,40 @@ import { waitUntil } from './wait-until.js'
 import { startWebhookReceiver } from './webhook-receiver.js'
 
 export interface WebhookScenarioResult {
-  /** Changes that were acknowledged, and of them those without their event. */
+  /** Number of users whose creation was acknowledged with 201. */
   acknowledged: number
+  /** Ids of acknowledged users without a `user.created` event. */
   withoutEvent: string[]
-  /**
-   * Events without their change, events without exactly one delivery, and events that the receiver never accepted.
-   */
+  /** Number of `user.created` events without the user. */
   withoutChange: number
+  /** Number of `user.created` events without exactly one delivery. */
   withoutDelivery: number
+  /** Ids of users whose `user.created` event the receiver never accepted. */
   neverAccepted: string[]
-  /** Deliveries by status at the end. */
+  /** Number of deliveries by status at the end. */
   statuses: Record<string, number>
-  /** Requests that the receiver accepted, and events that it accepted more than once. */
+  /** Number of requests that the receiver accepted. */
   accepted: number
+  /** Number of events that the receiver accepted more than once. */
   duplicates: number
-  /** Events that came with different ids or bodies, and requests whose signature or `webhook-id` is wrong. */
+  /** Number of events that the receiver accepted with different ids or bodies. */
   inconsistent: number
+  /** Number of requests with a wrong signature or `webhook-id`. */
   invalidSignatures: number
-  /** How often each process was killed: the two servers and the worker. */
+  /** Number of kills of the first server, of the second server and of the worker. */
   kills: number[]
   /** Milliseconds from the last kill until everything was delivered. */
   settledAfterMs: number
 }
 
 export interface WebhookScenarioOptions {
-  /** How many changes are to be acknowledged. */
+  /** Number of users to create; each creation causes one event. */
   events: number
-  /** How often one of the three processes is ended by SIGKILL on the way; each has its turn in every three. */
+  /** Total number of SIGKILLs, sent to the two servers and the worker in turn. */
   kills: number
-  /** Milliseconds for everything to arrive after the last kill. */
+  /** Milliseconds after the last kill within which all deliveries must be delivered. */
   settleTimeout: number
-  /** After the last kill, expires all leases and makes failed deliveries due immediately. */
+  /** If true, all leases end after the last kill and failed deliveries become due immediately. */
   skipWaiting?: boolean
 }
 
@@ -55,12 +59,12 @@ export async function runWebhookScenario(
   let count = 0
   let invalidSignatures = 0
   let verifier: Webhook | undefined
-  /** Accepted requests by the user id of the event. */
+  /** Accepted requests, by the user id in the event. */
   const accepted = new Map<string, { times: number; ids: Set<string>; bodies: Set<string> }>()
   receiver.respond = (res, { event, body, headers }) => {
     receiver.requests.length = 0
     if (headers['webhook-id'] !== event.id || !isSigned(verifier, body, headers)) invalidSignatures += 1
-    // Refuses 30 %, but never five in a row, so that the circuit breaker does not open.
+    // Refuses 30 percent of the requests but never five consecutive ones, so that the circuit breaker does not open.
     if ([0, 4, 7].includes(count++ % 10)) return void res.writeHead(count % 2 ? 500 : 503).end()
     const user = event.data.target.id
     const seen = accepted.get(user) ?? { times: 0, ids: new Set(), bodies: new Set() }
@@ -70,12 +74,12 @@ export async function runWebhookScenario(
     accepted.set(user, seen)
     res.writeHead(204).end()
   }
-  const fleet = await startCluster(databaseUrl)
+  const cluster = await startCluster(databaseUrl)
   const database = new pg.Client({ connectionString: databaseUrl })
   await database.connect()
   const rows = async (text: string) => (await database.query(text)).rows
   try {
-    const tenant = await createTenant(fleet.app, 'Tale')
+    const tenant = await createTenant(cluster.app, 'Webhooks')
     const body = { url: `${receiver.url}/in`, event_types: ['user.created'], auth: 'signature' }
     verifier = new Webhook(
       expectStatus(await tenant.owner.post(`${tenant.A}/webhooks`, body), 201).data.signature_secret_plain,
@@ -84,38 +88,40 @@ export async function runWebhookScenario(
     const acknowledged: string[] = []
     let number = 0
     let killedAt = performance.now()
-    /** Requests received when the worker started; it is killed while it sends. */
+    /**
+     * `count` at the last kill of the worker. The next kill waits for another request, so that the worker is sending.
+     */
     let countAtLastWorkerKill = 0
     const writers = [0, 1, 2, 3].map(async (writer) => {
       while (acknowledged.length < events) {
         const user = { username_type: 'unique', username: `u${writer}-${number++}` }
-        const answer = await fleet
+        const response = await cluster
           .clientAt(writer % 2, tenant.owner)
           .post(`${tenant.I}/users`, user)
           .catch(() => undefined)
-        if (answer?.status === 201) acknowledged.push(answer.body.data.id)
-        if (!answer) await sleep(50)
+        if (response?.status === 201) acknowledged.push(response.body.data.id)
+        if (!response) await sleep(50)
       }
     })
     const killProcesses = async () => {
       for (let turn = 0; turn < kills; turn++) {
-        // Kills at a random point of its interval.
+        // The changes are divided into as many equal parts as there are kills, with one kill at a random time of each.
         const killThreshold = (events * (turn + Math.random())) / kills
         await waitUntil(
           'enough changes are acknowledged and the worker sends',
           () =>
             acknowledged.length >= killThreshold &&
-            (fleet.nextToKill !== WORKER_INDEX || count > countAtLastWorkerKill),
+            (cluster.nextToKill !== WORKER_INDEX || count > countAtLastWorkerKill),
           { interval: 5, limit: 300_000 },
         )
         await sleep(Math.random() * 30)
-        if (fleet.nextToKill === WORKER_INDEX) countAtLastWorkerKill = count
+        if (cluster.nextToKill === WORKER_INDEX) countAtLastWorkerKill = count
         killedAt = performance.now()
-        await fleet.killNext()
+        await cluster.killNext()
       }
     }
     await Promise.all([...writers, killProcesses()])
-    await fleet.waitUntilRestarted()
+    await cluster.waitUntilRestarted()
     if (options.skipWaiting) await rows('UPDATE webhook_delivery_queues SET lease_expires_at = 0')
     const makeEverythingDue = () =>
       rows(`UPDATE webhook_deliveries SET next_attempt_at = 1 WHERE status = 'failing' AND next_attempt_at > 1;
@@ -154,12 +160,12 @@ export async function runWebhookScenario(
       duplicates: all.filter(({ times }) => times > 1).length,
       inconsistent: all.filter(({ ids, bodies }) => ids.size > 1 || bodies.size > 1).length,
       invalidSignatures,
-      kills: fleet.killCounts,
+      kills: cluster.killCounts,
       settledAfterMs: Math.round(performance.now() - killedAt),
     }
   } finally {
     await database.end()
-    await fleet.close()
+    await cluster.close()
     await receiver.close()
   }
 }

@@ -1,7 +1,7 @@
 /**
- * Computes the permissions of an attacker (docs/security.md, "Authority") from what it knows and controls and from the
- * rows of the database: its own permissions and those of every principal that it can sign in as. Independent of the
- * checks in src/, so that tests can compare both.
+ * Computes the permissions of an attacker (docs/security.md, "Authority"): the permissions of all principals that the
+ * attacker can act as, with the secrets that the attacker knows and the hosts that the attacker controls. The
+ * computation reads rows of the database and uses no authorization check of src/, so that tests can compare both.
  */
 import { coversScope, isPlatformScope } from '../../src/kernel/scopes.js'
 import { sha256 } from '../../src/platform/crypto/secrets.js'
@@ -9,24 +9,23 @@ import type { TestApp } from '../setup/start-app.js'
 
 /** What the attacker knows and controls. */
 export interface AttackerAssets {
-  /** Mailboxes, websites, name servers and identity providers under this host are the attacker's. */
+  /** The attacker controls all email addresses and URLs that contain this host name. */
   host: string
-  /** Secrets, personal tokens and invitation tokens, in plain text. */
+  /** Known secrets, personal tokens and invitation tokens, in plain text. */
   secrets: Set<string>
-  /**
-   * Verifiers whose secret the attacker knows, each with the version that it knows, and sessions whose tokens it has.
-   */
+  /** Verifiers whose secret the attacker knows: `updated_at` of the row with the known secret, by verifier id. */
   verifiers: Map<string, string>
+  /** Ids of sessions whose tokens the attacker has. */
   sessions: Set<string>
 }
 
-/** Scopes at a resource path; a null `issuerId` or `orgId` covers everything below. */
+/** Scopes at a resource path. Null as `issuerId` or `orgId` means all issuers or all organizations. */
 export interface AttackerPermission {
   accountId: string
   issuerId: string | null
   orgId: string | null
   scopes: readonly string[]
-  /** How the attacker obtained it, for failure messages. */
+  /** How the attacker obtained the scopes, for failure messages. */
   obtainedBy: string
 }
 
@@ -59,7 +58,7 @@ async function loadRows({ gatehouse }: TestApp, accountIds: readonly string[]) {
   return { keys, tokens, clients, agents, webhooks, sessions, issuers, domains, orgs, invitations, accounts }
 }
 
-/** All permissions of the attacker in these accounts, which include the system account. */
+/** Returns all permissions that the attacker has through resources of these accounts. */
 export async function attackerPermissions(
   app: TestApp,
   assets: AttackerAssets,
@@ -94,16 +93,19 @@ function permissionsOfApiKeys({ keys, orgs }: Rows, hashes: Set<string>): Attack
     const permission = { accountId, issuerId, orgId, scopes, obtainedBy: `API key ${id}` }
     if (orgId !== null) return orgs.some((org) => org.id === orgId) ? [permission] : []
     if (org_ids)
-      return org_ids.map((one) => ({
+      return org_ids.map((allowedId) => ({
         ...permission,
-        orgId: one,
-        issuerId: orgs.find((org) => org.id === one)?.issuerId ?? null,
+        orgId: allowedId,
+        issuerId: orgs.find((org) => org.id === allowedId)?.issuerId ?? null,
       }))
-    return issuer_ids ? issuer_ids.map((one) => ({ ...permission, issuerId: one })) : [permission]
+    return issuer_ids ? issuer_ids.map((allowedId) => ({ ...permission, issuerId: allowedId })) : [permission]
   })
 }
 
-/** Clients and agents whose secret the attacker knows, and clients whose tokens are sent to the attacker. */
+/**
+ * Permissions of clients and agents whose secret the attacker knows, and of clients with a redirect URI of the
+ * attacker.
+ */
 function permissionsOfClientsAndAgents(
   { clients, agents, issuers }: Rows,
   hashes: Set<string>,
@@ -125,7 +127,7 @@ function permissionsOfClientsAndAgents(
   return [...ofClients, ...ofAgents]
 }
 
-/** The id in a personal token. */
+/** Returns the `jti` of a personal token; undefined for other texts. */
 const jtiOf = (jwt: string): string | undefined => {
   const [, payload = ''] = jwt.split('.')
   try {
@@ -140,9 +142,9 @@ function permissionsOfPersonalTokens(rows: Rows, { secrets }: AttackerAssets): A
   return rows.tokens
     .filter(({ id, user }) => known.has(id) && user.status === 'active')
     .flatMap(({ id, user, scopes }) =>
-      permissionsOfUser(rows, user, `personal token ${id}`).map((one) => ({
-        ...one,
-        scopes: scopes.filter((scope) => coversScope(one.scopes, scope)),
+      permissionsOfUser(rows, user, `personal token ${id}`).map((permission) => ({
+        ...permission,
+        scopes: scopes.filter((scope) => coversScope(permission.scopes, scope)),
       })),
     )
 }
@@ -150,7 +152,7 @@ function permissionsOfPersonalTokens(rows: Rows, { secrets }: AttackerAssets): A
 type Issuer = Rows['issuers'][number]
 type User = Issuer['users'][number]
 
-/** Users that the attacker can sign in as, and those whose session it has. */
+/** Permissions of users as whom the attacker can sign in, and of users of whom the attacker has a session. */
 function permissionsOfUsers(rows: Rows, assets: AttackerAssets): AttackerPermission[] {
   const usersWithKnownSession = new Set(
     rows.sessions.filter(({ id }) => assets.sessions.has(id)).map(({ userId }) => userId),
@@ -165,32 +167,34 @@ function permissionsOfUsers(rows: Rows, assets: AttackerAssets): AttackerPermiss
 
 const federated = new Set(['oidc', 'oauth2', 'apple', 'github'])
 
-/** How the attacker passes all steps of a sign-in as this user; undefined if it cannot. */
+/** Returns how the attacker completes a sign-in as this user; undefined if the attacker cannot. */
 function signInMethodOf({ domains }: Rows, issuer: Issuer, user: User, assets: AttackerAssets): string | undefined {
   const offered = new Set(issuer.authMethods.map(({ method }) => method))
   const knows = ({ id, updatedAt }: User['verifiers'][number]) => assets.verifiers.get(id) === String(updatedAt)
   const address = user.usernameType === 'email' ? user.username : (user.profile as { email?: string }).email
-  const byMail = ['email_otp', 'email_link', 'password'].some((method) => offered.has(method))
+  const acceptsMailbox = ['email_otp', 'email_link', 'password'].some((method) => offered.has(method))
   const mailHost = domains.find(({ issuerId }) => issuerId === issuer.id)?.host
-  const theirMethods = issuer.authMethods.filter(
+  const attackerMethods = issuer.authMethods.filter(
     ({ method, settings }) => federated.has(method) && isAttackerControlled(JSON.stringify(settings), assets),
   )
-  const links = theirMethods.some(({ settings }) => (settings as { link_by_email?: boolean }).link_by_email !== false)
+  const canLinkByEmail = attackerMethods.some(
+    ({ settings }) => (settings as { link_by_email?: boolean }).link_by_email !== false,
+  )
 
   const first = user.verifiers.find(
     (verifier) => ['password', 'temporary_password', 'passkey'].includes(verifier.type) && knows(verifier),
   )
   const methods: [string, boolean][] = [
     [`a known ${first?.type}`, first !== undefined],
-    ['the mailbox', byMail && address !== undefined && isAttackerControlled(address, assets)],
+    ['the mailbox', acceptsMailbox && address !== undefined && isAttackerControlled(address, assets)],
     [
       'links in mails',
-      byMail && address !== undefined && mailHost !== undefined && isAttackerControlled(mailHost, assets),
+      acceptsMailbox && address !== undefined && mailHost !== undefined && isAttackerControlled(mailHost, assets),
     ],
-    ['an upstream account', user.verifiers.some(({ methodId }) => theirMethods.some(({ id }) => id === methodId))],
-    ['a link by address', links && address !== undefined && user.emailVerified],
+    ['an upstream account', user.verifiers.some(({ methodId }) => attackerMethods.some(({ id }) => id === methodId))],
+    ['a link by address', canLinkByEmail && address !== undefined && user.emailVerified],
   ]
-  const method = methods.find(([, open]) => open)?.[0]
+  const method = methods.find(([, isPossible]) => isPossible)?.[0]
   if (method === undefined || first?.type === 'passkey') return method
   const second = user.verifiers.filter(
     ({ type }) => ['totp', 'passkey', 'backup_codes'].includes(type) && offered.has(type as never),
@@ -198,6 +202,7 @@ function signInMethodOf({ domains }: Rows, issuer: Issuer, user: User, assets: A
   return second.length === 0 || second.some(knows) ? method : undefined
 }
 
+/** Returns the scopes of a member: default scopes, own scopes and scopes of groups. */
 const scopesIn = (org: Rows['orgs'][number], member: Rows['orgs'][number]['members'][number]): string[] => [
   ...org.defaultMemberScopes,
   ...member.scopes,
@@ -205,8 +210,8 @@ const scopesIn = (org: Rows['orgs'][number], member: Rows['orgs'][number]['membe
 ]
 
 /**
- * What a user may do: its scopes at its issuer; as a user of the console issuer, on accounts
- * (docs/contract.md#access-tokens-at-the-core-api).
+ * Returns the permissions of a user (docs/contract.md#access-tokens-at-the-core-api): for a user of the console issuer,
+ * on the accounts that the user owns or administers; for other users, the user's scopes at the issuer.
  */
 function permissionsOfUser(
   { accounts, orgs }: Rows,
@@ -228,19 +233,21 @@ function permissionsOfUser(
   return [...owned, ...administered, ...(isConsole ? [] : [{ accountId, issuerId, orgId: null, scopes, obtainedBy }])]
 }
 
-/** The token of an invitation grants membership; in an administrator organization that is authority. */
+/** Known invitation tokens to administrator organizations: a member has scopes on the account. */
 function permissionsOfInvitations({ invitations, orgs, accounts }: Rows, hashes: Set<string>): AttackerPermission[] {
   return invitations.flatMap(({ id, orgId, tokenHash, scopes, groups }) => {
-    const org = orgs.find((one) => one.id === orgId)
+    const org = orgs.find((candidate) => candidate.id === orgId)
     const account = accounts.find(({ adminOrgId }) => adminOrgId === orgId)
     if (!org || !account || !hashes.has(tokenHash)) return []
     const byGroups = org.members.flatMap((member) => member.groups).filter(({ groupId }) => groups.includes(groupId))
-    const given = [...org.defaultMemberScopes, ...scopes, ...byGroups.flatMap(({ group }) => group.scopes)]
-    return [{ accountId: account.id, issuerId: null, orgId: null, scopes: given, obtainedBy: `invitation ${id}` }]
+    const grantedScopes = [...org.defaultMemberScopes, ...scopes, ...byGroups.flatMap(({ group }) => group.scopes)]
+    return [
+      { accountId: account.id, issuerId: null, orgId: null, scopes: grantedScopes, obtainedBy: `invitation ${id}` },
+    ]
   })
 }
 
-/** Permissions that are new since before: each scope with its path and how it was obtained. */
+/** Returns a text for each platform scope in `after` that no permission in `before` covers. */
 export function addedPermissions(
   before: readonly AttackerPermission[],
   after: readonly AttackerPermission[],
@@ -249,10 +256,13 @@ export function addedPermissions(
     outer.accountId === inner.accountId &&
     (outer.issuerId === null || outer.issuerId === inner.issuerId) &&
     (outer.orgId === null || outer.orgId === inner.orgId)
-  return after.flatMap((one) => {
-    const scopesBefore = before.filter((other) => includes(other, one)).flatMap(({ scopes }) => scopes)
-    return one.scopes
+  return after.flatMap((permission) => {
+    const scopesBefore = before.filter((other) => includes(other, permission)).flatMap(({ scopes }) => scopes)
+    return permission.scopes
       .filter((scope) => isPlatformScope(scope) && !coversScope(scopesBefore, scope))
-      .map((scope) => `${scope} at ${one.orgId ?? one.issuerId ?? one.accountId} by ${one.obtainedBy}`)
+      .map(
+        (scope) =>
+          `${scope} at ${permission.orgId ?? permission.issuerId ?? permission.accountId} by ${permission.obtainedBy}`,
+      )
   })
 }

@@ -1,8 +1,9 @@
 /**
- * Authority cannot grow (docs/contract.md#authority-for-changes, docs/contract.md#authority-cannot-grow): every
- * mutation of the schema runs with every single scope that permits it, by every kind of caller, on targets with more
- * authority, with inputs that an attacker would choose. Then attacker-permissions.ts computes the caller's permissions,
- * which must not have grown. Mutations and inputs come from the schema, so a new mutation is covered automatically.
+ * A caller cannot gain authority (docs/contract.md#authority-for-changes, docs/contract.md#authority-cannot-grow). Each
+ * kind of caller, with only the scopes that a mutation requires, runs each mutation with inputs that an attacker would
+ * choose, on principals with more authority. Before and after a mutation, attacker-permissions.ts computes the
+ * permissions of the caller, which must not have grown. Mutations and their input fields come from the GraphQL schema,
+ * so new mutations are included.
  */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { type GraphQLField, type GraphQLInputType, getNamedType, isEnumType, isInputObjectType } from 'graphql'
@@ -44,28 +45,32 @@ const EVERYTHING = ['svc:all']
 type Field = GraphQLField<unknown, Context>
 export const mutations: Field[] = Object.values(schema().getMutationType()!.getFields())
 
-/** Mutations that cannot succeed here or must not run, each with its reason. */
+/** Mutations that this file does not run, with the reason. */
 export const untestedMutations: Record<string, string> = {
   createAccount: 'Only operators create accounts, and a new account contains nothing of other accounts.',
-  createTopup: 'It transfers money to the account through a facilitator; credit grants no authority.',
-  verifyDomain: 'It asks a name server. A verified domain has no effect until assignDomain, which is run here.',
+  createTopup: 'It transfers money to the account through a facilitator. Credit grants no authority.',
+  verifyDomain: 'It queries a DNS server. A verified domain has no effect until assignDomain, which is tested.',
 }
 
 let app: TestApp
+/** An issuer of a tenant. */
 export let tenant: AttackTarget
+/** The console issuer. */
 export let system: AttackTarget
 
-/** The issuer and the account of callers and targets. */
+/** An issuer and its account, with the callers and the attacked principals. */
 interface AttackTarget extends Tenant {
   app: TestApp
-  /** An organization whose keys are among the callers. */
+  /** Id of the organization of the caller `organization key`. */
   orgId: string
+  /** Ids of resources that all attacks use. */
   base: FixtureIds
   roots: RootField[]
-  /** The issuer's authentication methods, to be restored for each set of targets. */
+  /** Rows of the issuer's authentication methods, which `createTargets` restores. */
   methods: Prisma.AuthMethodCreateManyInput[]
-  /** Accounts whose rows determine the permissions. */
+  /** Ids of the accounts whose resources can give the attacker permissions. */
   accountIds: string[]
+  /** Functions that create a caller with these scopes, by kind of caller. */
   callers: Record<string, (scopes: string[]) => Promise<{ api: ApiClient; secret: string }>>
 }
 
@@ -77,27 +82,34 @@ beforeAll(async () => {
 afterAll(() => app.close())
 
 async function createTenantTarget(): Promise<AttackTarget> {
-  const made = await createTenant(app, 'Target')
-  const prepared = await prepareTarget(made)
+  const createdTenant = await createTenant(app, 'Target')
+  const prepared = await prepareTarget(createdTenant)
   const orgId = prepared.base.org_id
-  return { ...made, ...prepared, app, orgId, accountIds: [made.accountId], callers: await createCallers(made, orgId) }
+  return {
+    ...createdTenant,
+    ...prepared,
+    app,
+    orgId,
+    accountIds: [createdTenant.accountId],
+    callers: await createCallers(createdTenant, orgId),
+  }
 }
 
-/** The console issuer, with an account whose owner and administrators sign in there. */
+/** The console issuer. Its users own and administer the account of `tenant`. */
 async function createSystemTarget(): Promise<AttackTarget> {
   const [{ id: accountId }] = expectStatus(await app.operator.get('/v1/accounts'), 200).data.slice(-1)
   const A = `/v1/accounts/${accountId}`
   const [{ id: issuerId }] = expectStatus(await app.operator.get(`${A}/issuers`), 200).data.slice(-1)
-  const made = { app, accountId, issuerId, A, I: `${A}/issuers/${issuerId}`, owner: app.operator }
+  const createdTenant = { app, accountId, issuerId, A, I: `${A}/issuers/${issuerId}`, owner: app.operator }
   const administered = expectStatus(await tenant.owner.get(tenant.A), 200).data
-  const prepared = await prepareTarget(made)
+  const prepared = await prepareTarget(createdTenant)
   const orgId = administered.admin_org_id
   const accountIds = [accountId, tenant.accountId]
-  return { ...made, ...prepared, orgId, accountIds, callers: await createCallers(made, orgId) }
+  return { ...createdTenant, ...prepared, orgId, accountIds, callers: await createCallers(createdTenant, orgId) }
 }
 
-async function prepareTarget(made: Tenant): Promise<Pick<AttackTarget, 'base' | 'roots' | 'methods'>> {
-  const { owner, I, issuerId } = made
+async function prepareTarget(createdTenant: Tenant): Promise<Pick<AttackTarget, 'base' | 'roots' | 'methods'>> {
+  const { owner, I, issuerId } = createdTenant
   const upstream = { issuer_url: 'https://idp.example.com', client_id: 'c', client_secret: 's' }
   const methods = [
     { name: 'Code by mail', method: 'email_otp' },
@@ -105,21 +117,21 @@ async function prepareTarget(made: Tenant): Promise<Pick<AttackTarget, 'base' | 
     { name: 'Corp', method: 'oidc', first_factor_only: true, settings: upstream },
   ]
   for (const method of methods) await owner.post(`${I}/auth-methods`, method)
-  const { ids: base } = await createTenantResources(made)
+  const { ids: base } = await createTenantResources(createdTenant)
   const rows = await app.gatehouse.database.prisma.authMethod.findMany({ where: { issuerId } })
   return { base, roots: await readRootFields(owner), methods: rows as Prisma.AuthMethodCreateManyInput[] }
 }
 
-/** Every kind of caller, with exactly these scopes. */
-async function createCallers(made: Tenant, orgId: string): Promise<AttackTarget['callers']> {
-  const { accountId, issuerId, owner } = made
+/** Returns functions that create each kind of caller with exactly the given scopes. */
+async function createCallers(createdTenant: Tenant, orgId: string): Promise<AttackTarget['callers']> {
+  const { accountId, issuerId, owner } = createdTenant
   const { prisma } = app.gatehouse.database
   const withSecret = (api: ApiClient): { api: ApiClient; secret: string } => {
     const [scheme, value = ''] = (api.authorization ?? '').split(' ')
     const text = scheme === 'Basic' ? Buffer.from(value, 'base64').toString() : value
     return { api, secret: scheme === 'Basic' ? text.slice(text.indexOf(':') + 1) : text }
   }
-  const realm = new Realm(app, made)
+  const realm = new Realm(app, createdTenant)
   const username = `${uniqueName('caller')}@${HOST}`
   const userId = await realm.createUser(username)
   const application = await realm.createClient(
@@ -128,7 +140,7 @@ async function createCallers(made: Tenant, orgId: string): Promise<AttackTarget[
   )
   const params = { resource: app.baseUrl, scope: `openid ${EVERYTHING}`, redirect_uri: REDIRECT_URI }
   const { access_token } = await realm.signInForTokens(application, username, params)
-  /** At the console issuer, a membership grants authority. */
+  /** At the console issuer, the scopes of a user are those of a member of the administrator organization. */
   const grantScopes = async (userId: string, scopes: string[]) => {
     await prisma.user.update({ where: { id: userId }, data: { scopes } })
     const { adminOrgId, system: isSystem } = await prisma.account.findUniqueOrThrow({ where: { id: accountId } })
@@ -141,7 +153,7 @@ async function createCallers(made: Tenant, orgId: string): Promise<AttackTarget[
   return {
     key: async (scopes) => {
       await prisma.apiKey.deleteMany({ where: { accountId, name: 'restricted' } })
-      return withSecret(await createRestrictedKey(made, { scopes }))
+      return withSecret(await createRestrictedKey(createdTenant, { scopes }))
     },
     'organization key': async (scopes) => {
       await prisma.apiKey.deleteMany({ where: { orgId, name: 'caller' } })
@@ -159,13 +171,13 @@ async function createCallers(made: Tenant, orgId: string): Promise<AttackTarget[
     'personal token': async (scopes) => {
       await prisma.personalToken.deleteMany({ where: { userId } })
       await grantScopes(userId, EVERYTHING)
-      const made_ = await createPersonalTokenClient(made, userId, { scopes })
+      const tokenClient = await createPersonalTokenClient(createdTenant, userId, { scopes })
       await grantScopes(userId, scopes)
-      return withSecret(made_)
+      return withSecret(tokenClient)
     },
     client: async (scopes) => {
       if (latest.client) await prisma.client.deleteMany({ where: { id: latest.client } })
-      const caller = withSecret(await createMachineClient(made, scopes))
+      const caller = withSecret(await createMachineClient(createdTenant, scopes))
       const [row] = await prisma.client.findMany({ where: { issuerId }, orderBy: { id: 'desc' }, take: 1 })
       latest.client = row!.id
       const secrets = [...(row!.secrets as object[]), { hash: sha256(caller.secret), expires_at: null }]
@@ -174,9 +186,12 @@ async function createCallers(made: Tenant, orgId: string): Promise<AttackTarget[
     },
     agent: async (scopes) => {
       if (latest.agent) await prisma.agent.deleteMany({ where: { id: latest.agent } })
-      const { id } = expectStatus(await owner.post(`${made.I}/agents`, { name: uniqueName('agent'), scopes }), 201).data
+      const { id } = expectStatus(
+        await owner.post(`${createdTenant.I}/agents`, { name: uniqueName('agent'), scopes }),
+        201,
+      ).data
       latest.agent = id
-      const verifiers = `${made.I}/agents/${id}/verifiers`
+      const verifiers = `${createdTenant.I}/agents/${id}/verifiers`
       const { secret } = expectStatus(await owner.post(verifiers, { type: 'secret', name: null }), 201).data
       const response = await fetch(`${app.idpUrl}/${issuerId}/token`, {
         method: 'POST',
@@ -190,12 +205,14 @@ async function createCallers(made: Tenant, orgId: string): Promise<AttackTarget[
 }
 
 /**
- * Targets with full authority. `active`: enabled, and the attacker lacks one step to act as them. `stopped`: the attacker
- * knows their secrets, but they are disabled or suspended.
+ * State of the attacked principals, which have all scopes. `active, unknown`: the attacker knows none of their secrets.
+ * `active, behind a second factor`: the attacker controls the mailbox of the user but not the second factor. `stopped`:
+ * the attacker knows their secrets, but they are disabled or suspended.
  */
 type TargetState = 'active, unknown' | 'active, behind a second factor' | 'stopped'
 const targetStates: TargetState[] = ['active, unknown', 'active, behind a second factor', 'stopped']
 
+/** Deletes the resources of earlier attacks and creates new ones in this state. Returns the ids for the next attack. */
 async function createTargets(
   target: AttackTarget,
   targetState: TargetState,
@@ -255,7 +272,7 @@ async function createTargets(
   const pending_user_id = await createUserRow('pending', HOST, 'pending_approval', { requiresApproval: true })
   const member_id = await createUserRow('member', HOST, 'active', { scopes: [] })
   const outsider_id = await createUserRow('outsider', HOST, 'active', { scopes: [] })
-  // An account that the boss owns and administers, where it is a user of the console issuer.
+  // At the console issuer, the user owns the account of `tenant`.
   if (target === system)
     await prisma.account.update({ where: { id: tenant.accountId }, data: { ownerUserId: strongUserId } })
 
@@ -296,16 +313,16 @@ async function createTargets(
     verificationToken: 't',
   }
   await prisma.domain.create({ data: { ...domain, issuerId: targetState === 'active, unknown' ? null : issuerId } })
-  // In the other states, an assigned domain of the attacker would give it the authority from the start.
+  // In the other states the domain is assigned, so a host of the attacker would already give access to email links.
   if (targetState !== 'active, unknown')
     await prisma.domain.update({ where: { id: domain.id }, data: { host: `${uniqueName('own')}.corp.example` } })
   const webhook_id = await createTargetWebhook(target, isStopped)
   const { domain: _, ...base } = target.base
-  const things = await createOtherTargets(target, strongUserId, webhook_id)
+  const otherTargets = await createOtherTargets(target, strongUserId, webhook_id)
   const ids = {
     ...base,
     ...strong,
-    ...things,
+    ...otherTargets,
     org_id,
     user_id: strongUserId,
     verifier_id,
@@ -320,7 +337,7 @@ async function createTargets(
   return { ...ids, ...principals, ...keys, session_id, webhook_id, domain: host }
 }
 
-/** Deletes the rows of earlier targets, which would slow down the computation of permissions. */
+/** Deletes the rows of earlier attacks, which would slow down the computation of permissions. */
 async function removeTargets(target: AttackTarget): Promise<void> {
   const { accountId, issuerId, orgId, base } = target
   const kept = [base.user_id, base.member_id, base.other_member_id, base.outsider_id, base.pending_user_id]
@@ -349,7 +366,7 @@ async function removeTargets(target: AttackTarget): Promise<void> {
   await removeAllIn(target, 'org_id', 'organizations', [orgId, base.org_id, ...administrators])
 }
 
-/** Deletes issuers or organizations that attacks created, with all rows that refer to them. */
+/** Deletes the issuers or organizations of the account that attacks created, with all rows that refer to them. */
 async function removeAllIn(
   { accountId }: AttackTarget,
   column: string,
@@ -376,7 +393,9 @@ const strictSettings = {
   signup: { mode: 'invite_only', allowed_domains: ['corp.example'] },
 }
 
-/** An organization with strong members; at the console issuer one that administers an account. */
+/**
+ * Creates an organization with a group that has all scopes. At the console issuer, uses the administrator organization.
+ */
 async function strongOrganization(target: AttackTarget, isStopped: boolean, member_id: string, hash: string) {
   const { accountId, issuerId } = target
   const { prisma } = app.gatehouse.database
@@ -402,7 +421,7 @@ async function strongOrganization(target: AttackTarget, isStopped: boolean, memb
   for (const id of [member_id, other_member_id]) {
     await prisma.organizationMember.deleteMany({ where: { orgId: org_id, userId: id } })
     const member = await prisma.organizationMember.create({ data: membership(id) })
-    // Among administrators, this would give the attacker authority from the start.
+    // In the administrator organization, the group would give the attacker all scopes before the attack.
     const isGrouped = id === member_id && target !== system
     if (isGrouped) await prisma.organizationGroupMember.create({ data: { groupId: group.id, memberId: member.id } })
   }
@@ -424,7 +443,7 @@ async function strongOrganization(target: AttackTarget, isStopped: boolean, memb
   return { org_id, group_id: group.id, invitation_id: invitation.id, other_member_id }
 }
 
-/** Creates the resources without authority that mutations change or delete, for each target. */
+/** Creates a personal token of the strong user, a note, a webhook delivery and a payment method. */
 async function createOtherTargets(
   { accountId, issuerId, base }: AttackTarget,
   strongUserId: string,
@@ -453,7 +472,9 @@ async function createOtherTargets(
   return { token_id: token.id, note_id: note.id, delivery_id: delivery.id, payment_method_id: payment.id }
 }
 
-/** A webhook of another caller with few event types, or a disabled one of the attacker. */
+/**
+ * Creates an active webhook of another caller with one event type, or a disabled webhook with a URL of the attacker.
+ */
 async function createTargetWebhook({ accountId }: AttackTarget, isStopped: boolean): Promise<string> {
   const { prisma } = app.gatehouse.database
   const row = {
@@ -470,8 +491,8 @@ async function createTargetWebhook({ accountId }: AttackTarget, isStopped: boole
   return row.id
 }
 
-/** Values that an attacker writes into a field, by field name. Booleans and enums are tried with all of their values. */
-const hostileFieldValues: Record<string, (ids: FixtureIds, place: AttackTarget) => unknown[]> = {
+/** Values that an attacker writes into an input field, by field name. `hostileValuesFor` adds booleans and enums. */
+const hostileFieldValues: Record<string, (ids: FixtureIds) => unknown[]> = {
   restrictions: () => [{}, { scopes: EVERYTHING }],
   username: () => [`${uniqueName('me')}@${HOST}`],
   usernameType: () => ['unique'],
@@ -503,7 +524,7 @@ const hostileFieldValues: Record<string, (ids: FixtureIds, place: AttackTarget) 
   ],
 }
 
-/** Inputs with several related fields, in addition to the inputs that vary one field. */
+/** Inputs in which several fields have an attacker's value, by mutation. */
 const hostileInputs: Record<string, (ids: FixtureIds) => object[]> = {
   createAuthMethod: () => [
     { name: uniqueName('Evil'), method: 'oidc', firstFactorOnly: true, settings: hostileProvider },
@@ -557,40 +578,42 @@ const hostileProvider = { issuer_url: `https://${HOST}`, client_id: 'c', client_
 
 const camel = (text: string) => text.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
 
-/** The inputs to try: a valid one, then the same with one field at a time set to an attacker's value. */
-function inputsFor(field: Field, ids: FixtureIds, target: AttackTarget): (object | undefined)[] {
+/** Returns the inputs to try: a valid one, those of `hostileInputs`, and valid ones with one attacker's value. */
+function inputsFor(field: Field, ids: FixtureIds): (object | undefined)[] {
   const input = field.args.find(({ name }) => name === 'input')
   if (!input) return [undefined]
-  const good = Object.fromEntries(
+  const validInput = Object.fromEntries(
     Object.entries(requestBodies[field.name]?.(ids) ?? {}).map(([key, value]) => [camel(key), value]),
   )
   const type = getNamedType(input.type)
   const fields = isInputObjectType(type) ? Object.values(type.getFields()) : []
   const single = fields.flatMap(({ name, type: of }) =>
-    hostileValuesFor(name, of, ids, target).map((value) => ({ ...good, [name]: value })),
+    hostileValuesFor(name, of, ids).map((value) => ({ ...validInput, [name]: value })),
   )
-  return [good, ...(hostileInputs[field.name]?.(ids) ?? []), ...single]
+  return [validInput, ...(hostileInputs[field.name]?.(ids) ?? []), ...single]
 }
 
-function hostileValuesFor(name: string, type: GraphQLInputType, ids: FixtureIds, place: AttackTarget): unknown[] {
+function hostileValuesFor(name: string, type: GraphQLInputType, ids: FixtureIds): unknown[] {
   if (/scopes$/i.test(name)) return [EVERYTHING]
-  const byName = hostileFieldValues[name]?.(ids, place)
+  const byName = hostileFieldValues[name]?.(ids)
   if (byName) return byName
   const of = getNamedType(type)
   if (isEnumType(of)) return of.getValues().map(({ name: value }) => value)
   return of.name === 'Boolean' ? [true, false] : []
 }
 
-/** Secrets in a response. */
+/** Returns the secrets in the data of a response. */
 function secretsIn(value: unknown): string[] {
   if (Array.isArray(value)) return value.flatMap(secretsIn)
   if (typeof value !== 'object' || value === null) return []
-  return Object.entries(value).flatMap(([name, one]) =>
-    typeof one === 'string' && /secret|plain|token/i.test(name) ? [one] : secretsIn(one),
+  return Object.entries(value).flatMap(([name, field]) =>
+    typeof field === 'string' && /secret|plain|token/i.test(name) ? [field] : secretsIn(field),
   )
 }
 
-/** Current versions of the verifiers: the caller knows those that its mutation created or changed. */
+/**
+ * Returns `updated_at` of each verifier, by id. The caller knows the secret of a verifier that its mutation changed.
+ */
 async function verifierVersions({ issuerId }: AttackTarget): Promise<Map<string, string>> {
   const rows = await app.gatehouse.database.prisma.verifier.findMany({
     where: { issuerId },
@@ -599,7 +622,7 @@ async function verifierVersions({ issuerId }: AttackTarget): Promise<Map<string,
   return new Map(rows.map(({ id, updatedAt }) => [id, String(updatedAt)]))
 }
 
-/** Whether the guard permits this caller the mutation at this resource path. */
+/** Returns whether `permissions` lists the mutation for this caller at the resource path of the target. */
 async function mayRun(
   { accountId, issuerId, orgId }: AttackTarget,
   api: ApiClient,
@@ -607,15 +630,17 @@ async function mayRun(
 ): Promise<boolean> {
   const document =
     'query ($a: ID!, $i: ID, $o: ID) { permissions(accountId: $a, issuerId: $i, orgId: $o) { mutations } }'
-  const takes = (argument: string) => args.some((one) => one.name === argument)
-  const place = { a: accountId, ...(takes('issuerId') && { i: issuerId }), ...(takes('orgId') && { o: orgId }) }
-  const { body } = await api.graphql(document, place)
-  // A caller without any authority here gets NOT_FOUND. Any other error means that the caller itself is no longer valid.
+  const takes = (argument: string) => args.some((candidate) => candidate.name === argument)
+  const variables = { a: accountId, ...(takes('issuerId') && { i: issuerId }), ...(takes('orgId') && { o: orgId }) }
+  const { body } = await api.graphql(document, variables)
+  // A caller without permissions at this path gets NOT_FOUND. Another error would mean that the caller is invalid.
   if (!body.data) expect(body.errors).toMatchObject([{ extensions: { code: 'NOT_FOUND' } }])
   return body.data?.permissions.mutations.includes(name) ?? false
 }
 
-/** Runs a mutation with all inputs; returns the permissions gained and the number of successes. */
+/**
+ * Runs a mutation with all inputs. Returns the permissions that the caller gained, and the number of successful runs.
+ */
 async function runAttack(
   target: AttackTarget,
   field: Field,
@@ -636,21 +661,22 @@ async function runAttack(
       sessions: new Set(),
     }
     let ids = await createTargets(target, targetState, assets)
-    const count = inputsFor(field, ids, target).length
-    // A failed mutation changes nothing.
+    const count = inputsFor(field, ids).length
+    // The state before the next attempt. A failed mutation changes nothing, so the state is read again only after a
+    // successful one.
     let before: { reach: AttackerPermission[]; versions: Map<string, string> } | undefined
     for (let at = 0; at < count; at++) {
       const input =
-        field.name === 'completeEnrollment' ? await createEnrollment(target, ids) : inputsFor(field, ids, target)[at]
+        field.name === 'completeEnrollment' ? await createEnrollment(target, ids) : inputsFor(field, ids)[at]
       before ??= {
         reach: await attackerPermissions(app, assets, target.accountIds),
         versions: await verifierVersions(target),
       }
-      const { answer, status } = await callRootField(api, root, ids, input ? { input } : {})
+      const { answer: response, status } = await callRootField(api, root, ids, input ? { input } : {})
       expect({ mutation: field.name, status: status < 500 }).toEqual({ mutation: field.name, status: true })
       if (status !== 200) continue
       successCount++
-      for (const one of secretsIn(answer.body.data)) assets.secrets.add(one)
+      for (const value of secretsIn(response.body.data)) assets.secrets.add(value)
       const changesVerifier =
         JSON.stringify(input ?? {}).includes(PASSWORD) ||
         ['createVerifier', 'completeEnrollment', 'importUsers'].includes(field.name)
@@ -661,14 +687,14 @@ async function runAttack(
       if (added.length > 0)
         found.push(`${field.name}(${JSON.stringify(input)}) on targets that are ${targetState}: ${added.join(', ')}`)
       before = undefined
-      // A mutation that only creates leaves the targets unchanged.
+      // A create mutation does not change existing resources, so the next attempt can use the same resources.
       if (added.length > 0 || !field.name.startsWith('create')) ids = await createTargets(target, targetState, assets)
     }
   }
   return { found, succeeded: successCount }
 }
 
-/** An enrollment of the target that an authorized caller started, with the code that completes it. */
+/** Starts a TOTP enrollment for the user as the account's owner. Returns the input that completes the enrollment. */
 async function createEnrollment({ owner, I, issuerId }: AttackTarget, { user_id }: FixtureIds) {
   await app.gatehouse.database.prisma.verifier.deleteMany({ where: { issuerId, userId: user_id, type: 'totp' } })
   const body = { type: 'totp_enrollment', name: null, issuer_name: 'Corp' }
@@ -677,24 +703,24 @@ async function createEnrollment({ owner, I, issuerId }: AttackTarget, { user_id 
 }
 
 const callerKinds = ['key', 'organization key', 'user', 'personal token', 'client', 'agent']
-// The issuer is deleted last because its deletion also deletes the callers.
+// `deleteIssuer` is last, because it also deletes callers.
 const testedMutations = mutations
   .filter(({ name }) => !(name in untestedMutations))
   .sort((one, other) => Number(one.name === 'deleteIssuer') - Number(other.name === 'deleteIssuer'))
 
-/** Minimal sets of scopes that permit a mutation. */
+/** Returns minimal sets of scopes that permit a mutation: with the required scope, and with `manage` of its stem. */
 function scopeSets(field: Field): string[][] {
   const { scope, additionalScope } = requiredPermissionOf(field)!
   const manage = scope.replace(/:\w+$/, ':manage')
-  return [scope, ...(manage === scope ? [] : [manage])].map((one) => [
-    one,
+  return [scope, ...(manage === scope ? [] : [manage])].map((mainScope) => [
+    mainScope,
     ...(additionalScope ? [additionalScope] : []),
   ])
 }
 
-/** Registers one test for each mutation, with these targets. */
+/** Registers one test for each mutation. `where` completes the name of the tests. */
 export function testNoMutationEscalates(where: string, targetOf: () => AttackTarget): void {
-  describe(`no mutation increases the authority of its caller, ${where}`, () => {
+  describe(`no mutation increases the authority of its caller ${where}`, () => {
     test.each(testedMutations.map((field) => [field.name, field] as const))(
       '%s',
       async (name, field) => {
@@ -705,7 +731,7 @@ export function testNoMutationEscalates(where: string, targetOf: () => AttackTar
         for (const kind of callerKinds)
           for (const scopes of scopeSets(field).slice(0, kind === 'key' ? 2 : 1)) {
             const result = await runAttack(target, field, kind, scopes)
-            found.push(...result.found.map((one) => `${kind} with ${scopes.join(' ')}: ${one}`))
+            found.push(...result.found.map((text) => `${kind} with ${scopes.join(' ')}: ${text}`))
           }
         expect(found).toEqual([])
       },
@@ -714,7 +740,7 @@ export function testNoMutationEscalates(where: string, targetOf: () => AttackTar
   })
 }
 
-/** Names of mutations that never succeed for a caller with all scopes, so that their tests would prove nothing. */
+/** Returns the mutations that fail with all inputs for a caller with all scopes. Their tests would prove nothing. */
 export async function mutationsThatNeverSucceed(): Promise<string[]> {
   const never: string[] = []
   for (const field of testedMutations) {

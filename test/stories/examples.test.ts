@@ -1,22 +1,22 @@
-/** Each example that has no page runs by its one command; those with pages are in test/browser. */
+/** Runs the examples without pages. test/browser/examples.test.ts runs the examples with pages. */
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { TestBrowser } from '../idp/browser.js'
 import { createExampleRunner, type ExampleRunner, type RunningExample } from '../setup/examples.js'
 import { freePorts, startApp, type TestApp } from '../setup/start-app.js'
 
 let app: TestApp
-let shelf: ExampleRunner
+let runner: ExampleRunner
 
 beforeAll(async () => {
   app = await startApp({ roles: ['core', 'idp', 'worker'], env: { ALLOW_PRIVATE_NETWORKS: 'true' } })
-  shelf = createExampleRunner(app)
+  runner = createExampleRunner(app)
 })
 afterAll(async () => {
   await app?.close()
-  shelf?.remove()
+  runner?.remove()
 })
 
-/** Signs Anna in at the address that the example prints. */
+/** Signs Anna in at the authorization URL that the example prints. */
 async function signIn(example: RunningExample): Promise<void> {
   const [, address = ''] = await example.waitForOutput(/(http\S+\/authorize\?\S+)/)
   const browser = new TestBrowser()
@@ -30,29 +30,29 @@ async function waitForExit(example: RunningExample): Promise<string> {
 }
 
 test('native: a loopback application signs a user in and verifies the ID token', async () => {
-  const example = shelf.run('native')
+  const example = runner.run('native')
   await signIn(example)
   expect(await waitForExit(example)).toMatch(/ID token verified: {[^}]*"sub": "usr_/)
 })
 
-test('machine: client credentials for the administration of its own issuer, with one scope', async () => {
-  expect(await waitForExit(shelf.run('machine'))).toMatch(/scope issuers\.users:read\n1 user: usr_/)
+test('machine: a client credentials token with one scope lists the users of the issuer', async () => {
+  expect(await waitForExit(runner.run('machine'))).toMatch(/scope issuers\.users:read\n1 user: usr_/)
 })
 
-test('agent: a signature of its wallet gets a token of five minutes', async () => {
-  const output = await waitForExit(shelf.run('agent'))
+test('agent: gets a token for five minutes with a signature of its wallet', async () => {
+  const output = await waitForExit(runner.run('agent'))
   expect(output).toContain('wants you to sign in with your Ethereum account:')
   expect(output).toMatch(/A token for 300 seconds: {[^}]*sub: 'agt_[^}]*amr: \[ 'hwk' \]/)
 })
 
-test('token-exchange: the second service sees the user, the actor, the organization and one scope', async () => {
-  const example = shelf.run('token-exchange')
+test('token-exchange: the exchanged token contains the user, the actor, the organization and one scope', async () => {
+  const example = runner.run('token-exchange')
   await signIn(example)
   const output = await waitForExit(example)
-  const { stock } = JSON.parse(output.slice(output.indexOf('Orders answered:') + 16))
+  const { stock } = JSON.parse(output.slice(output.indexOf('Response of orders:') + 19))
   expect(stock).toEqual({
     tulips: 40,
-    asked: {
+    token: {
       sub: expect.stringMatching(/^usr_/),
       act: { sub: expect.stringMatching(/^cli_/) },
       org_id: expect.stringMatching(/^org_/),
@@ -65,26 +65,26 @@ test('token-exchange: the second service sees the user, the actor, the organizat
 test('webhooks: the receiver accepts signed requests and prints events', async () => {
   const [port] = await freePorts(1)
   for (let run = 0; run < 2; run++) {
-    const example = shelf.run('webhooks', port)
+    const example = runner.run('webhooks', port)
     await example.waitForOutput(/issuer\.updated evt_/)
     await example.stop()
   }
 })
 
-test('rest: /v1 by curl, with Idempotency-Key and If-Match', async () => {
-  const output = await waitForExit(shelf.run('rest'))
+test('rest: the shell script uses /v1 with Idempotency-Key and If-Match', async () => {
+  const output = await waitForExit(runner.run('rest'))
   expect(output).toMatch(
     /requested twice, created once[\s\S]*with the old ETag was refused[\s\S]*"user\.created"[\s\S]*deleted {2}iss_/,
   )
 })
 
-test('an unknown name, or an unreachable Gatehouse, is an error with instructions', async () => {
-  const example = shelf.run('nothing')
+test('an unknown name and an unreachable Gatehouse cause exit code 1 and a message with the fix', async () => {
+  const example = runner.run('nothing')
   expect([await example.exitCode, example.output()]).toEqual([1, expect.stringContaining('npm run example -- <name>')])
   const [port] = await freePorts(1)
   const config = { ...app.gatehouse.config, baseUrl: `http://127.0.0.1:${port}` }
-  const alone = createExampleRunner({ ...app, gatehouse: { ...app.gatehouse, config } })
-  const other = alone.run('machine')
+  const unreachableRunner = createExampleRunner({ ...app, gatehouse: { ...app.gatehouse, config } })
+  const other = unreachableRunner.run('machine')
   expect([await other.exitCode, other.output()]).toEqual([1, expect.stringContaining('Start it with: npm start')])
-  alone.remove()
+  unreachableRunner.remove()
 })

@@ -27,7 +27,7 @@ async function start(env: Record<string, string> = {}, args?: string[]): Promise
   return process
 }
 
-test('invalid settings: one message lists all problems with the fix, exit code 1, nothing is started', async () => {
+test('with invalid settings, a start fails with exit code 1 and one message that lists all problems', async () => {
   const { code, output } = await runCli(['start'], {
     PORT: 'eighty',
     DATABASE_URL: 'mysql://localhost',
@@ -36,7 +36,7 @@ test('invalid settings: one message lists all problems with the fix, exit code 1
     METRICS_TOKEN_FILE: join(folder, 'absent'),
   })
   expect(code).toBe(1)
-  for (const word of [
+  for (const text of [
     'PORT is "eighty"',
     'DATABASE_URL: it must begin',
     'SECRET_KEY is required',
@@ -44,11 +44,11 @@ test('invalid settings: one message lists all problems with the fix, exit code 1
     '"nothing" is not a limit',
     'METRICS_TOKEN_FILE names',
   ]) {
-    expect(output).toContain(word)
+    expect(output).toContain(text)
   }
 })
 
-test('a database that cannot be reached makes the start fail with one line and exit code 1', async () => {
+test('without a reachable database, a start fails with exit code 1 and a message without a stack trace', async () => {
   const { code, output } = await runCli(['start'], {
     DATABASE_URL: 'postgres://unknown@127.0.0.1:1/none',
     SECRET_KEY,
@@ -59,7 +59,7 @@ test('a database that cannot be reached makes the start fail with one line and e
   expect(output).not.toMatch(/\n\s+at /)
 })
 
-test('the setup link works once, creates the first administrator, and is refused once one exists', async () => {
+test('the setup link creates the first administrator and is refused after that, also for concurrent requests', async () => {
   const process = await start()
   const link = /http:\S+\/setup\?token=\S+/.exec(process.output())?.[0]
   expect(link).toBeDefined()
@@ -75,22 +75,22 @@ test('the setup link works once, creates the first administrator, and is refused
   const weak = await send('password')
   expect(weak.status).toBe(400)
   expect(await weak.text()).toContain('Choose another password')
-  const answers = await Promise.all([1, 2, 3, 4, 5].map(() => send('a long enough first password')))
-  expect(answers.map((answer) => answer.status).sort()).toEqual([200, 410, 410, 410, 410])
+  const responses = await Promise.all([1, 2, 3, 4, 5].map(() => send('a long enough first password')))
+  expect(responses.map((response) => response.status).sort()).toEqual([200, 410, 410, 410, 410])
   expect((await fetch(link!)).status).toBe(410)
   const accounts = await process.operator.get('/v1/accounts')
   expect(accounts.body.data[0].owner_user_id).toMatch(/^usr_/)
   await stopProcess(process)
 })
 
-test('later starts change nothing and print no link once an administrator exists', async () => {
-  const before = await start({ BOOTSTRAP_API_KEY: `ak_0${'1'.repeat(25)}:${'x'.repeat(40)}` })
-  expect(before.output()).not.toContain('/setup?token=')
-  expect((await before.operator.get('/v1/accounts')).status).toBe(401)
-  await stopProcess(before)
+test('after the first start, BOOTSTRAP_API_KEY creates no key and no setup link is printed', async () => {
+  const restarted = await start({ BOOTSTRAP_API_KEY: `ak_0${'1'.repeat(25)}:${'x'.repeat(40)}` })
+  expect(restarted.output()).not.toContain('/setup?token=')
+  expect((await restarted.operator.get('/v1/accounts')).status).toBe(401)
+  await stopProcess(restarted)
 })
 
-test('a port in use makes the start fail with one line that names the setting, exit code 1', async () => {
+test('with a port in use, a start fails with exit code 1 and a message that names the setting', async () => {
   const first = await start()
   const { code, output } = await runCli(['start'], { ...first.env, IDP_PORT: first.env['PORT']!, PORT: '0' })
   expect(code).toBe(1)
@@ -98,7 +98,7 @@ test('a port in use makes the start fail with one line that names the setting, e
   await stopProcess(first)
 })
 
-test('probes: /healthz, /readyz and /metrics on both servers, /metrics with its token', async () => {
+test('both servers have /healthz, /readyz, and /metrics, which requires METRICS_TOKEN', async () => {
   const process = await start({ METRICS_TOKEN: 'let-me-see' })
   for (const base of [process.baseUrl, process.idpUrl]) {
     expect(await (await fetch(`${base}/healthz`)).json()).toEqual({ status: 'ok', version })
@@ -111,13 +111,15 @@ test('probes: /healthz, /readyz and /metrics on both servers, /metrics with its 
   await stopProcess(process)
 })
 
-test('a separate worker serves only probes and metrics on WORKER_PORT; SIGTERM drains it', async () => {
+test('a separate worker serves only probes and metrics on WORKER_PORT; after SIGTERM /readyz is 503 and the exit code is 0', async () => {
   const worker = await start({ METRICS_TOKEN: 'let-me-see' }, ['start', '--only', 'worker'])
-  const at = `http://127.0.0.1:${worker.env['WORKER_PORT']}`
-  const status = async (path: string, headers = {}) => (await fetch(`${at}${path}`, { headers })).status
+  const workerUrl = `http://127.0.0.1:${worker.env['WORKER_PORT']}`
+  const status = async (path: string, headers = {}) => (await fetch(`${workerUrl}${path}`, { headers })).status
   const token = { authorization: 'Bearer let-me-see' }
   expect(await Promise.all(['/healthz', '/readyz', '/metrics'].map((path) => status(path)))).toEqual([200, 200, 401])
-  expect(await (await fetch(`${at}/metrics`, { headers: token })).text()).toContain('gatehouse_periodic_job_runs_total')
+  expect(await (await fetch(`${workerUrl}/metrics`, { headers: token })).text()).toContain(
+    'gatehouse_periodic_job_runs_total',
+  )
   expect(await Promise.all(['/', '/v1/accounts', '/graphql', '/console'].map((path) => status(path)))).toEqual([
     404, 404, 404, 404,
   ])
@@ -129,7 +131,7 @@ test('a separate worker serves only probes and metrics on WORKER_PORT; SIGTERM d
   expect(await worker.exited).toBe(0)
 })
 
-test('SIGTERM: /readyz turns 503, accepted requests finish, exit code 0', async () => {
+test('after SIGTERM /readyz is 503, requests are still served, and the exit code is 0', async () => {
   const process = await start()
   process.child.kill('SIGTERM')
   const readiness = async () => (await fetch(`${process.baseUrl}/readyz`)).status
@@ -139,7 +141,7 @@ test('SIGTERM: /readyz turns 503, accepted requests finish, exit code 0', async 
   expect(await process.exited).toBe(0)
 })
 
-test('gatehouse start --only runs one role, so that each scales alone', async () => {
+test('gatehouse start --only core and --only idp run one role each', async () => {
   const core = await start({}, ['start', '--only', 'core'])
   await expect(fetch(`${core.idpUrl}/healthz`)).rejects.toThrow()
   expect((await fetch(`${core.baseUrl}/healthz`)).status).toBe(200)
@@ -149,7 +151,7 @@ test('gatehouse start --only runs one role, so that each scales alone', async ()
   await Promise.all([stopProcess(core), stopProcess(idp)])
 })
 
-test('every secret also as NAME_FILE', async () => {
+test('SECRET_KEY can be read from the file that SECRET_KEY_FILE names', async () => {
   const file = join(folder, 'secret key')
   writeFileSync(file, `${SECRET_KEY}\n`)
   const { code, output, stdout } = await runCli(['migrate', 'status', '--json'], {
@@ -162,10 +164,10 @@ test('every secret also as NAME_FILE', async () => {
   expect(readFileSync(file, 'utf8')).toContain(SECRET_KEY)
 })
 
-test('BOOTSTRAP_ADMIN_* creates the administrator at first start, so no link is printed', async () => {
-  const own = await createTestDatabase()
+test('BOOTSTRAP_ADMIN_* create the administrator at the first start, and no setup link is printed', async () => {
+  const emptyDatabase = await createTestDatabase()
   const process = await start({
-    DATABASE_URL: own.url,
+    DATABASE_URL: emptyDatabase.url,
     BOOTSTRAP_ADMIN_EMAIL: 'first@example.com',
     BOOTSTRAP_ADMIN_PASSWORD: 'quite a good password',
   })
@@ -173,5 +175,5 @@ test('BOOTSTRAP_ADMIN_* creates the administrator at first start, so no link is 
   const { body } = await process.operator.get('/v1/accounts')
   expect(body.data[0].owner_user_id).toMatch(/^usr_/)
   await stopProcess(process)
-  await own.drop()
+  await emptyDatabase.drop()
 })

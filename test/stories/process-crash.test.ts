@@ -19,25 +19,25 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-test('after kill -9 during writes, the next start has every acknowledged write', async () => {
+test('after kill -9 during writes, all acknowledged writes exist after the next start', async () => {
   process = await startProcess({ DATA_DIR: folder })
   const app = { ...process } as unknown as TestApp
   const { owner, I } = await createTenant(app, 'Crash')
   const acknowledged: { id: string; username: string }[] = []
   let rounds = 0
-  for (const enough of [5, 40, 90]) {
+  for (const target of [5, 40, 90]) {
     let running = true
     const api = { ...owner, ...apiOn(process, owner.authorization!) }
     const writers = [1, 2, 3, 4].map(async (writer) => {
       for (let n = 0; running; n++) {
         const username = `u${rounds}-${writer}-${n}@example.com`
-        const answer = await api.post(`${I}/users`, { username_type: 'email', username }).catch(() => undefined)
-        if (answer?.status === 201) acknowledged.push({ id: answer.body.data.id, username })
-        if (!answer) return
+        const response = await api.post(`${I}/users`, { username_type: 'email', username }).catch(() => undefined)
+        if (response?.status === 201) acknowledged.push({ id: response.body.data.id, username })
+        if (!response) return
       }
     })
-    await waitUntil(`${enough} writes are acknowledged`, () => acknowledged.length >= enough, { interval: 1 })
-    // Each writer has a request in progress.
+    await waitUntil(`${target} writes are acknowledged`, () => acknowledged.length >= target, { interval: 1 })
+    // Kills the process while the writers have requests in progress.
     process.child.kill('SIGKILL')
     running = false
     await Promise.all(writers)

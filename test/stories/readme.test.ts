@@ -19,7 +19,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-/** The shell lines of the README below a heading, for this server's addresses. */
+/** Returns the shell commands of a section of README.md, with the URLs of the test server. */
 function shellLinesOf(heading: string): string {
   const text = readFileSync(join(packageRoot, 'README.md'), 'utf8')
   const section = text.split(/^## /m).find((part) => part.startsWith(heading))!
@@ -30,7 +30,7 @@ function shellLinesOf(heading: string): string {
     .replaceAll('http://localhost:4000', server.idpUrl)
 }
 
-test('the first steps of the README result in a verified ID token', async () => {
+test('the commands of "First steps" in README.md print a verified ID token', async () => {
   const shell = spawn('bash', ['-e'], { cwd: packageRoot, env: { ...process.env, ...server.env, NODE_OPTIONS: '' } })
   let output = ''
   let page: Promise<void> | undefined
@@ -50,22 +50,22 @@ test('the first steps of the README result in a verified ID token', async () => 
   expect(output).toContain('"type":"api_key"')
 }, 60_000)
 
-/** Signs in as a browser does: opens the URL, submits the form, follows the redirects to the application. */
+/** Signs in as a browser does: opens the URL, submits the form, and follows the redirects to the application. */
 async function signIn(address: string): Promise<void> {
   const jar = new Map<string, string>()
   const visit = async (url: string, form?: URLSearchParams): Promise<{ url: string; html: string }> => {
-    const answer = await fetch(url, {
+    const response = await fetch(url, {
       redirect: 'manual',
       method: form ? 'POST' : 'GET',
       headers: { cookie: stringifyCookie(Object.fromEntries(jar), { encode: String }) },
       ...(form && { body: form }),
     })
-    for (const line of answer.headers.getSetCookie()) {
+    for (const line of response.headers.getSetCookie()) {
       const { name, value = '' } = parseSetCookie(line, { decode: String })
       jar.set(name, value)
     }
-    const next = answer.headers.get('location')
-    return next ? visit(new URL(next, url).href) : { url, html: await answer.text() }
+    const next = response.headers.get('location')
+    return next ? visit(new URL(next, url).href) : { url, html: await response.text() }
   }
   const { url, html } = await visit(address)
   const form = new URLSearchParams()

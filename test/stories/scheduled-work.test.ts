@@ -1,4 +1,6 @@
-/** Two processes, one of which dies by `kill -9` during a scheduled job: the other one finishes the job, once. */
+/**
+ * Of two processes, one is killed during a periodic job. The other process completes the job, and each step runs once.
+ */
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import pg from 'pg'
 import { createTenant, expectStatus } from '../setup/actors.js'
@@ -19,10 +21,10 @@ beforeAll(async () => {
   database = await createTestDatabase()
   db = new pg.Client({ connectionString: database.url })
   await db.connect()
-  const one = await startProcess({ DATABASE_URL: database.url, SECRET_KEY: testSecretKey })
-  const { PORT: _, IDP_PORT: __, ...shared } = one.env
-  processes = [one, await startProcess(shared)]
-  const tenant = await createTenant(one as unknown as TestApp, 'Scheduled')
+  const first = await startProcess({ DATABASE_URL: database.url, SECRET_KEY: testSecretKey })
+  const { PORT: _, IDP_PORT: __, ...shared } = first.env
+  processes = [first, await startProcess(shared)]
+  const tenant = await createTenant(first as unknown as TestApp, 'Scheduled')
   for (let n = 2; n < ISSUERS; n++)
     expectStatus(await tenant.owner.post(`${tenant.A}/issuers`, { name: `Issuer ${n}` }), 201)
 })
@@ -35,13 +37,13 @@ afterAll(async () => {
 const numberOf = async (text: string): Promise<number> => Number((await db.query(text)).rows[0].count)
 const cli = (...args: string[]) => runCli(args, survivor.env)
 
-const output = { limit: 40_000, interval: 10, details: () => processes.map((one) => one.output()) }
+const output = { limit: 40_000, interval: 10, details: () => processes.map((process) => process.output()) }
 
-/** The process of a lease owner: host:pid:which. */
-const isLeaseOwner = (leaseOwner: string) => (one: GatehouseProcess) =>
-  String(one.child.pid) === leaseOwner.split(':').at(-2)
+/** Returns a function that finds the process of a lease owner, which is `host:pid:number`. */
+const isLeaseOwner = (leaseOwner: string) => (process: GatehouseProcess) =>
+  String(process.child.pid) === leaseOwner.split(':').at(-2)
 
-test('kill -9 during a long purge: the other process takes over and finishes; gatehouse jobs shows it', async () => {
+test('after kill -9 during a long purge, the other process completes the purge, and gatehouse jobs shows the success', async () => {
   const succeeded = `SELECT count(*) FROM periodic_jobs WHERE result = 'succeeded'`
   await waitUntil('the periodic jobs have run', async () => (await numberOf(succeeded)) > 15, output)
   await db.query(`INSERT INTO revoked_tokens (issuer_id, jti, expires_at)
@@ -51,7 +53,7 @@ test('kill -9 during a long purge: the other process takes over and finishes; ga
   await waitUntil('the purge has begun', async () => (await left()) < BACKLOG, output)
   const { rows } = await db.query(`SELECT lease_owner FROM periodic_jobs WHERE name = 'purge-expired'`)
   await stopProcess(processes.find(isLeaseOwner(rows[0].lease_owner)), 'SIGKILL')
-  survivor = processes.find((one) => !isLeaseOwner(rows[0].lease_owner)(one))!
+  survivor = processes.find((process) => !isLeaseOwner(rows[0].lease_owner)(process))!
   expect(await left()).toBeGreaterThan(0)
   await waitUntil('the purge is complete', async () => (await left()) === 0, output)
   expect(survivor.output()).toContain('a lease expired; taking over its work')
@@ -63,11 +65,11 @@ test('kill -9 during a long purge: the other process takes over and finishes; ga
   await waitUntil('gatehouse jobs shows the success', isRecorded, output)
 }, 90_000)
 
-test('the monthly rotation happens once for each issuer, also when its process is killed during it', async () => {
+test('a key rotation runs once for each issuer, also when the process is killed during the job', async () => {
   const issuers = await numberOf(`SELECT count(*) FROM issuers`)
-  // Without spare keys a rotation takes long enough to die in the middle of it.
+  // Without spare keys, the rotation takes long enough to be killed before its end.
   await db.query('DELETE FROM spare_keys')
-  // The next keys sign now.
+  // Moves the start of the next keys into the past, so that they sign now and the rotation creates new next keys.
   await db.query('UPDATE signing_keys SET signs_from = signs_from - $1', [40 * 86_400_000])
   await db.query(`UPDATE periodic_jobs SET next_run_at = 0 WHERE name = 'rotate-keys'`)
   const rotated = () => numberOf(`SELECT count(*) FROM events WHERE type = 'issuer.signing_key.rotated'`)
@@ -79,11 +81,11 @@ test('the monthly rotation happens once for each issuer, also when its process i
   survivor = await startProcess(survivor.env)
   processes.push(survivor)
   await waitUntil('all issuers have new keys', async () => (await rotated()) === issuers, output)
-  // The current and the next key from the start, and the rotated one.
+  // Each of the three algorithms has the two first keys and the key that the rotation created.
   expect(await numberOf('SELECT count(*) FROM signing_keys')).toBe(issuers * 3 * 3)
 }, 90_000)
 
-test('gatehouse jobs prints a table; run starts a job immediately, retry runs a failed job again', async () => {
+test('gatehouse jobs prints a table, jobs run starts a periodic job, and jobs retry runs a failed job again', async () => {
   const shown = await cli('jobs')
   expect(shown).toMatchObject({ code: 0 })
   expect(shown.stdout).toMatch(/^PERIODIC JOB +EVERY +LAST RUN +DURATION +RESULT +NEXT RUN +LEASE OWNER$/m)
@@ -100,7 +102,7 @@ test('gatehouse jobs prints a table; run starts a job immediately, retry runs a 
     code: 1,
     output: expect.stringContaining('gatehouse jobs'),
   })
-  // An expired email: the job is done as soon as a worker runs it.
+  // The email has expired, so the job completes without sending the email.
   await db.query(`INSERT INTO jobs (id, task, payload, run_at, attempts, error, failed_at, created_at)
     VALUES ('job_lost', 'mail', '{"id": "mail_1", "encrypted": "", "expiresAt": 0}', 0, 9, 'no route', 1, 1)`)
   const failed = await cli('jobs')

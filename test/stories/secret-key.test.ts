@@ -1,4 +1,4 @@
-/** Replaces `SECRET_KEY` of two running processes without downtime; at the end nothing needs the old key. */
+/** Replaces SECRET_KEY of two running processes without downtime. At the end no stored value needs the old key. */
 import { createHash, randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import pg from 'pg'
@@ -13,12 +13,11 @@ import { startWebhookReceiver, type WebhookReceiver } from '../setup/webhook-rec
 
 const [older, newer] = [5, 6].map((byte) => Buffer.alloc(32, byte)) as [Buffer, Buffer]
 const [OLD, NEW] = [older.toString('base64'), newer.toString('base64')]
-const [oldId, newId8] = [older, newer].map((key) => createHash('sha256').update(key).digest('hex').slice(0, 8)) as [
-  string,
-  string,
-]
+const [oldKeyId, newKeyId] = [older, newer].map((key) =>
+  createHash('sha256').update(key).digest('hex').slice(0, 8),
+) as [string, string]
 const spa = { openid: { redirect_uris: ['https://app.example.com/callback'] } }
-/** Number of second factors: enough that re-encryption takes measurable time. */
+/** Number of TOTP secrets. With so many, the test can kill the re-encryption before its end. */
 const MANY = 4000
 
 let database: { url: string; drop(): Promise<void> }
@@ -32,14 +31,14 @@ beforeAll(async () => {
   database = await createTestDatabase()
   db = new pg.Client({ connectionString: database.url })
   await db.connect()
-  // The template's spare keys are encrypted with the key of the other tests.
+  // The spare keys of the template database are encrypted with `testSecretKey`.
   await db.query('DELETE FROM spare_keys')
   receiver = await startWebhookReceiver()
   const env = { DATABASE_URL: database.url, SECRET_KEY: OLD, ALLOW_PRIVATE_NETWORKS: 'true', LOG_LEVEL: 'error' }
-  const one = await startProcess(env)
-  const { PORT: _, IDP_PORT: __, ...shared } = one.env
-  processes = [one, await startProcess(shared)]
-  tenant = await createTenant(one as unknown as TestApp, 'Rotating')
+  const first = await startProcess(env)
+  const { PORT: _, IDP_PORT: __, ...shared } = first.env
+  processes = [first, await startProcess(shared)]
+  tenant = await createTenant(first as unknown as TestApp, 'Rotating')
 })
 afterAll(async () => {
   await Promise.all(processes.map((process) => stopProcess(process, 'SIGKILL')))
@@ -50,30 +49,30 @@ afterAll(async () => {
 
 const rows = async (text: string, values: unknown[] = []): Promise<AnyJson[]> => (await db.query(text, values)).rows
 
-const runReencrypt = (keys: string, ...words: string[]) =>
-  runCli(['secrets', 'reencrypt', '--json', ...words], { DATABASE_URL: database.url, SECRET_KEY: keys })
+const runReencrypt = (keys: string, ...options: string[]) =>
+  runCli(['secrets', 'reencrypt', '--json', ...options], { DATABASE_URL: database.url, SECRET_KEY: keys })
 
-async function token(at: GatehouseProcess): Promise<AnyJson> {
-  const answer = await fetch(`${at.idpUrl}/${tenant.issuerId}/token`, {
+async function requestToken(process: GatehouseProcess): Promise<AnyJson> {
+  const response = await fetch(`${process.idpUrl}/${tenant.issuerId}/token`, {
     method: 'POST',
     headers: { authorization: `Basic ${btoa(`${machine.id}:${encodeURIComponent(machine.secret)}`)}` },
     body: new URLSearchParams({ grant_type: 'client_credentials', resource: 'https://api.example.com' }),
   })
-  const text = await answer.text()
-  return expectStatus({ status: answer.status, text, body: JSON.parse(text) }, 200)
+  const text = await response.text()
+  return expectStatus({ status: response.status, text, body: JSON.parse(text) }, 200)
 }
 
-/** Restarts both processes with these keys, one after the other, while the other one keeps serving requests. */
+/** Restarts one process after the other with this SECRET_KEY, and expects that the running process issues tokens. */
 async function replaceSecretKey(keys: string): Promise<void> {
-  for (const at of [0, 1] as const) {
-    await stopProcess(processes[at])
-    await token(processes[1 - at]!)
-    processes[at] = await startProcess({ ...processes[at].env, SECRET_KEY: keys })
-    await token(processes[at])
+  for (const index of [0, 1] as const) {
+    await stopProcess(processes[index])
+    await requestToken(processes[1 - index]!)
+    processes[index] = await startProcess({ ...processes[index].env, SECRET_KEY: keys })
+    await requestToken(processes[index])
   }
 }
 
-/** Number of rows with a value encrypted with this key, by table. */
+/** Returns the number of rows with a value that is encrypted with this key, by table. */
 async function rowsEncryptedWith(key: string): Promise<Record<string, number>> {
   const tables = await rows(
     "SELECT relname AS name FROM pg_class WHERE relkind IN ('r', 'p') AND relnamespace = 'public'::regnamespace AND NOT relispartition",
@@ -88,7 +87,7 @@ async function rowsEncryptedWith(key: string): Promise<Record<string, number>> {
   return counts
 }
 
-test('there is a value in every column that stores encrypted values', async () => {
+test('all tables with encrypted values have rows with the old key', async () => {
   const { owner, A, I, issuerId, accountId } = tenant
   const client = expectStatus(
     await owner.post(`${I}/clients`, {
@@ -159,7 +158,7 @@ test('there is a value in every column that stores encrypted values', async () =
     enrolling: { id: '', encryptedSecret: encrypt('c') },
   }
   await rows(
-    `INSERT INTO login_states (issuer_id, uid, account_id, state, expires_at) VALUES ($1, 'way', $2, $3, $4)`,
+    `INSERT INTO login_states (issuer_id, uid, account_id, state, expires_at) VALUES ($1, 'uid', $2, $3, $4)`,
     [issuerId, accountId, JSON.stringify(state), later],
   )
   await rows(
@@ -167,7 +166,7 @@ test('there is a value in every column that stores encrypted values', async () =
        settlement_lease_expires_at, created_at, updated_at) VALUES ('top_x', $1, 'pm_x', 1, 'eip155:1', 'x', $2, 'settling', $3, $4, $4)`,
     [accountId, encrypt('{}'), later, now],
   )
-  expect(Object.keys(await rowsEncryptedWith(oldId)).sort()).toEqual([
+  expect(Object.keys(await rowsEncryptedWith(oldKeyId)).sort()).toEqual([
     'auth_methods',
     'console_sessions',
     'enrollments',
@@ -183,74 +182,75 @@ test('there is a value in every column that stores encrypted values', async () =
   ])
 })
 
-test('nothing is encrypted with the new key while a process without it runs', async () => {
+test('re-encryption is refused while a process lacks the new key', async () => {
   const { code, output } = await runReencrypt(`${NEW},${OLD}`)
-  expect({ code, answer: JSON.parse(output) }).toMatchObject({
+  expect({ code, report: JSON.parse(output) }).toMatchObject({
     code: 1,
-    answer: { error_description: expect.stringContaining('Add this key to their SECRET_KEY') },
+    report: { error_description: expect.stringContaining('Add this key to their SECRET_KEY') },
   })
-  expect(await rowsEncryptedWith(newId8)).toEqual({})
+  expect(await rowsEncryptedWith(newKeyId)).toEqual({})
 })
 
-test('once both processes have it, the dry run lists the values of each key and the processes that encrypt with the old one', async () => {
+test('when both processes have the new key, a dry run lists the values by key and the processes that encrypt with the old key', async () => {
   await replaceSecretKey(`${OLD},${NEW}`)
   const { code, stdout } = await runReencrypt(`${NEW},${OLD}`, '--dry-run')
-  const answer = JSON.parse(stdout)
-  expect({ code, answer }).toMatchObject({
+  const report = JSON.parse(stdout)
+  expect({ code, report }).toMatchObject({
     code: 3,
-    answer: { key: newId8, dry_run: true, reencrypted: 0, removable: [] },
+    report: { key: newKeyId, dry_run: true, reencrypted: 0, removable: [] },
   })
-  expect(answer.behind).toHaveLength(1)
-  expect(answer.left).toContainEqual({ what: 'second factors', key: oldId, count: MANY + 1 })
-  expect(await rowsEncryptedWith(newId8)).toEqual({})
+  expect(report.behind).toHaveLength(1)
+  expect(report.left).toContainEqual({ what: 'second factors', key: oldKeyId, count: MANY + 1 })
+  expect(await rowsEncryptedWith(newKeyId)).toEqual({})
 })
 
-test('killed and run again while processes serve requests: every value is re-encrypted once', async () => {
+test('after a killed run, two concurrent runs re-encrypt each remaining value once while processes serve requests', async () => {
   await replaceSecretKey(`${NEW},${OLD}`)
   const keys = await rows('SELECT id, public_jwk FROM signing_keys ORDER BY id')
   const run = spawnCli(['secrets', 'reencrypt'], { DATABASE_URL: database.url, SECRET_KEY: `${NEW},${OLD}` })
-  const under = async (key: string) =>
+  const secretsEncryptedWith = async (key: string) =>
     (await rows("SELECT count(*)::int AS count FROM verifiers WHERE encrypted_secret LIKE $1 || '.%'", [key]))[0].count
-  while ((await under(newId8)) === 0) await token(processes[0])
+  while ((await secretsEncryptedWith(newKeyId)) === 0) await requestToken(processes[0])
   run.child.kill('SIGKILL')
   await run.ended
-  const done = await under(newId8)
+  const done = await secretsEncryptedWith(newKeyId)
   expect(done).toBeGreaterThan(0)
   expect(done).toBeLessThan(MANY)
 
-  const again = runReencrypt(`${NEW},${OLD}`)
-  const beside = runReencrypt(`${NEW},${OLD}`)
-  for (let made = 0; made < 20; made++) {
-    const name = `Client ${made} ${randomBytes(4).toString('hex')}`
+  const firstRun = runReencrypt(`${NEW},${OLD}`)
+  const secondRun = runReencrypt(`${NEW},${OLD}`)
+  for (let number = 0; number < 20; number++) {
+    const name = `Client ${number} ${randomBytes(4).toString('hex')}`
     expectStatus(
       await tenant.owner.post(`${tenant.I}/clients`, { name, type: 'external', confidential: false, settings: spa }),
       201,
     )
-    await token(processes[made % 2]!)
+    await requestToken(processes[number % 2]!)
   }
-  const answers = await Promise.all([again, beside])
-  expect(answers.map(({ code }) => code)).toEqual([0, 0])
-  const [first, second] = answers.map(({ stdout }) => JSON.parse(stdout))
-  expect(first).toMatchObject({ key: newId8, removable: [oldId], left: [], lost: [], behind: [] })
-  // Both together re-encrypted the rows that the killed run had left, no row twice.
-  const others = Object.values(await rowsEncryptedWith(newId8)).reduce((sum, count) => sum + count, 0)
-  expect(first.reencrypted + second.reencrypted).toBeLessThanOrEqual(others + 2)
-  expect(await rowsEncryptedWith(oldId)).toEqual({})
+  const results = await Promise.all([firstRun, secondRun])
+  expect(results.map(({ code }) => code)).toEqual([0, 0])
+  const [first, second] = results.map(({ stdout }) => JSON.parse(stdout))
+  expect(first).toMatchObject({ key: newKeyId, removable: [oldKeyId], left: [], lost: [], behind: [] })
+  // Neither run re-encrypted a value that the other run had re-encrypted. `rowsEncryptedWith` counts rows, and the row
+  // of login_states has three values, which explains `+ 2`.
+  const rowCount = Object.values(await rowsEncryptedWith(newKeyId)).reduce((sum, count) => sum + count, 0)
+  expect(first.reencrypted + second.reencrypted).toBeLessThanOrEqual(rowCount + 2)
+  expect(await rowsEncryptedWith(oldKeyId)).toEqual({})
   expect(await rows('SELECT id, public_jwk FROM signing_keys ORDER BY id')).toEqual(keys)
 
   const { code, stdout } = await runReencrypt(`${NEW},${OLD}`)
-  expect({ code, answer: JSON.parse(stdout) }).toMatchObject({
+  expect({ code, report: JSON.parse(stdout) }).toMatchObject({
     code: 0,
-    answer: { reencrypted: 0, removable: [oldId] },
+    report: { reencrypted: 0, removable: [oldKeyId] },
   })
 })
 
 test('tokens, webhooks and second factors work without the old key', async () => {
-  const before = await token(processes[0])
+  const before = await requestToken(processes[0])
   await replaceSecretKey(NEW)
   const kidOf = ({ access_token }: AnyJson) =>
     JSON.parse(Buffer.from(access_token.split('.')[0], 'base64url').toString()).kid
-  expect(kidOf(await token(processes[1]))).toBe(kidOf(before))
+  expect(kidOf(await requestToken(processes[1]))).toBe(kidOf(before))
   const requestCount = receiver.requests.length
   expectStatus(
     await tenant.owner.post(`${tenant.I}/clients`, {
@@ -261,7 +261,7 @@ test('tokens, webhooks and second factors work without the old key', async () =>
     }),
     201,
   )
-  while (receiver.requests.length === requestCount) await token(processes[0])
+  while (receiver.requests.length === requestCount) await requestToken(processes[0])
   expect(receiver.requests.at(-1)!.headers['webhook-signature']).toMatch(/^v1,/)
   const { decrypt } = createEncryptor([newer])
   const [{ encrypted_secret }] = await rows(
@@ -270,14 +270,14 @@ test('tokens, webhooks and second factors work without the old key', async () =>
   expect(decrypt(encrypted_secret)).toMatch(/^secret \d+$/)
 })
 
-test('values that no key decrypts are reported and left unchanged, exit code 3', async () => {
+test('values that no configured key can decrypt are reported, and the exit code is 3', async () => {
   const unknownKey = createEncryptor([Buffer.alloc(32, 9)])
   await rows("UPDATE jobs SET payload = jsonb_set(payload, '{encrypted}', to_jsonb($1::text)) WHERE id = 'job_x'", [
     unknownKey.encrypt('{}'),
   ])
   const { code, stdout } = await runReencrypt(NEW)
-  expect({ code, answer: JSON.parse(stdout) }).toMatchObject({
+  expect({ code, report: JSON.parse(stdout) }).toMatchObject({
     code: 3,
-    answer: { reencrypted: 0, left: [], lost: [{ what: 'queued email', key: unknownKey.keyIds[0], count: 1 }] },
+    report: { reencrypted: 0, left: [], lost: [{ what: 'queued email', key: unknownKey.keyIds[0], count: 1 }] },
   })
 })

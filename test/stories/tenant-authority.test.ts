@@ -7,12 +7,12 @@ import {
   untestedMutations,
 } from './authority-attacks.js'
 
-testNoMutationEscalates('of a tenant', () => tenant)
+testNoMutationEscalates('at the issuer of a tenant', () => tenant)
 
-test('every mutation succeeds for a caller with all scopes, so the inputs are valid', async () => {
+test('each mutation succeeds with at least one input for a caller with all scopes', async () => {
   expect(await mutationsThatNeverSucceed()).toEqual([])
 }, 600_000)
 
-test('every exception is a mutation of the schema', () => {
+test('each untested mutation exists in the schema', () => {
   expect(Object.keys(untestedMutations).filter((name) => !mutations.some((field) => field.name === name))).toEqual([])
 })

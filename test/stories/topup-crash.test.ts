@@ -1,5 +1,5 @@
 /**
- * A process is killed between settlement and credit: the payment is credited once, by the process that starts next.
+ * A process is killed between the settlement and the credit of a payment. The next process credits the payment once.
  */
 import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -48,15 +48,15 @@ const start = () =>
     LOG_LEVEL: 'warn',
   })
 
-/** An account with a payment method, in the running process. */
-async function open(): Promise<{ owner: ApiClient; accountId: string; A: string; methodId: string }> {
+/** Creates an account with a payment method through the running process. */
+async function createPayingAccount(): Promise<{ owner: ApiClient; accountId: string; A: string; methodId: string }> {
   const { owner, accountId } = await createAccount({ ...running } as unknown as TestApp)
   const A = `/v1/accounts/${accountId}`
   const { id } = expectStatus(await owner.post(`${A}/payment-methods`, { type: 'x402' }), 201).data
   return { owner, accountId, A, methodId: id }
 }
 
-/** The same caller in the next process. */
+/** Returns a client with the same API key that sends requests to the running process. */
 function reconnectClient({ authorization }: ApiClient): ApiClient {
   const [id = '', ...rest] = Buffer.from(authorization!.replace('Basic ', ''), 'base64').toString().split(':')
   return createApiClient(running.baseUrl, { id, secret: rest.join(':') })
@@ -68,22 +68,22 @@ const waitForCredit = (accountId: string) =>
   waitUntil('the payment is credited', async () => (await stateOf(accountId)) === 'credited', {
     details: () => running.output(),
   })
-/** Simulates that this much time has passed for queued jobs. */
+/** Ends the settlement leases and makes the queued reconciliation jobs due now. */
 const expireSettlement = async () => {
   await client.query('UPDATE topup_attempts SET settlement_lease_expires_at = 0')
   await client.query("UPDATE jobs SET run_at = 0 WHERE task = 'reconcile_topup'")
   await client.query("SELECT pg_notify('gatehouse', 'jobs:reconcile_topup')")
 }
 
-test('killed before the facilitator’s answer arrives: it had settled, and is credited once after restart', async () => {
-  const { owner, accountId, A } = await open()
+test('after a kill before the response of the facilitator, a settled payment is credited once by the next process', async () => {
+  const { owner, accountId, A } = await createPayingAccount()
   const payer = createPayer()
   const payment = { 'payment-signature': payer.createPaymentHeader(5_000_000) }
   const { child, exited } = running
-  // The transfer is settled, but the process is killed before the response.
-  facilitator.queueBehaviors(payer, 'settle', (truth) => {
+  // The facilitator settles the payment, and the process is killed before it receives the response.
+  facilitator.queueBehaviors(payer, 'settle', (correctBody) => {
     child.kill('SIGKILL')
-    return truth
+    return correctBody
   })
   await expect(owner.post(`${A}/credits/topups`, { amount_μusd: 5_000_000 }, payment)).rejects.toThrow()
   expect(await exited).toBe('SIGKILL')
@@ -101,12 +101,12 @@ test('killed before the facilitator’s answer arrives: it had settled, and is c
     [5_000_000, 5_000_000, reference],
   ])
   // Repeating the request returns the existing credit.
-  const late = expectStatus(await api.post(`${A}/credits/topups`, { amount_μusd: 5_000_000 }, payment), 200)
-  expect(late.data).toMatchObject({ id: ledger[0].id, payment_reference: reference })
+  const repeated = expectStatus(await api.post(`${A}/credits/topups`, { amount_μusd: 5_000_000 }, payment), 200)
+  expect(repeated.data).toMatchObject({ id: ledger[0].id, payment_reference: reference })
 }, 60_000)
 
-test('killed between the outcome and the credit: credited once after restart, without a request to the facilitator', async () => {
-  const { owner, accountId, A, methodId } = await open()
+test('after a kill between settlement and credit, the next process credits the payment without another settle request', async () => {
+  const { owner, accountId, A, methodId } = await createPayingAccount()
   const payer = createPayer()
   const headers = {
     'payment-signature': payer.createPaymentHeader(7),
@@ -115,17 +115,17 @@ test('killed between the outcome and the credit: credited once after restart, wi
   // The credit waits for the row of the payment method, which this transaction locks.
   await client.query('BEGIN')
   await client.query('SELECT id FROM payment_methods WHERE id = $1 FOR UPDATE', [methodId])
-  const answer = owner.post(`${A}/credits/topups`, { amount_μusd: 7 }, headers).catch(() => 'connection lost')
-  const watch = new pg.Client({ connectionString: database.url })
-  await watch.connect()
+  const result = owner.post(`${A}/credits/topups`, { amount_μusd: 7 }, headers).catch(() => 'connection lost')
+  const monitor = new pg.Client({ connectionString: database.url })
+  await monitor.connect()
   try {
-    await waitForLockWaiters(watch, 1)
+    await waitForLockWaiters(monitor, 1)
   } finally {
-    await watch.end()
+    await monitor.end()
   }
   running.child.kill('SIGKILL')
   expect(await running.exited).toBe('SIGKILL')
-  expect(await answer).toBe('connection lost')
+  expect(await result).toBe('connection lost')
   await client.query('ROLLBACK')
   expect(await stateOf(accountId)).toBe('settled')
 

@@ -29,13 +29,13 @@ afterAll(async () => {
   await database.drop()
 })
 
-/** The same caller at the other process. */
+/** Returns a client with the same API key that sends requests to the process `other`. */
 const atSecondProcess = (authorization: string | undefined) => {
   const [id = '', ...rest] = Buffer.from(authorization!.slice(6), 'base64').toString().split(':')
   return createApiClient(`http://127.0.0.1:${other.env['PORT']}`, { id, secret: rest.join(':') })
 }
 
-test('a write that one process acknowledged is immediately visible in the other', async () => {
+test('a write that one process acknowledged is immediately visible in the other process', async () => {
   const { data } = expectStatus(await tenant.owner.post(`${tenant.A}/issuers`, { name: 'Seen' }), 201)
   const seen = expectStatus(
     await atSecondProcess(tenant.owner.authorization).get(`${tenant.A}/issuers/${data.id}`),
@@ -44,21 +44,24 @@ test('a write that one process acknowledged is immediately visible in the other'
   expect(seen.data).toEqual(data)
 })
 
-test('blocked, unblocked and revoked API keys take effect immediately in every process', async () => {
+test('blocking, unblocking and revoking an API key in one process takes effect immediately in the other', async () => {
   const { data } = expectStatus(await tenant.owner.post(`${tenant.A}/api-keys`, { name: 'k', restrictions: {} }), 201)
-  const there = createApiClient(`http://127.0.0.1:${other.env['PORT']}`, { id: data.id, secret: data.secret_plain })
+  const apiOfOther = createApiClient(`http://127.0.0.1:${other.env['PORT']}`, {
+    id: data.id,
+    secret: data.secret_plain,
+  })
   for (const [action, status] of [
     ['block', 401],
     ['unblock', 200],
     ['revoke', 401],
   ] as const) {
-    expectStatus(await there.get(tenant.A), action === 'unblock' ? 401 : 200)
+    expectStatus(await apiOfOther.get(tenant.A), action === 'unblock' ? 401 : 200)
     expectStatus(await tenant.owner.post(`${tenant.A}/api-keys/${data.id}/${action}`), 200)
-    expectStatus(await there.get(tenant.A), status)
+    expectStatus(await apiOfOther.get(tenant.A), status)
   }
 })
 
-test('an Idempotency-Key is one key for both processes', async () => {
+test('a process returns the response that another process stored for an Idempotency-Key', async () => {
   const send = (api = tenant.owner) =>
     api.post(`${tenant.A}/issuers`, { name: 'Once' }, { 'idempotency-key': 'both-processes' })
   const first = expectStatus(await send(), 201)
@@ -67,7 +70,7 @@ test('an Idempotency-Key is one key for both processes', async () => {
   expect(again.headers.get('idempotent-replayed')).toBe('true')
 })
 
-test('both IdPs serve a changed issuer with its new settings, and neither serves a deleted one', async () => {
+test('neither IdP serves an issuer that one process deleted', async () => {
   const { data } = expectStatus(await tenant.owner.post(`${tenant.A}/issuers`, { name: 'Gone soon' }), 201)
   const documents = [one.env['IDP_PORT'], other.env['IDP_PORT']].map(
     (port) => `http://127.0.0.1:${port}/${data.id}/.well-known/openid-configuration`,
@@ -79,12 +82,12 @@ test('both IdPs serve a changed issuer with its new settings, and neither serves
   }
 })
 
-test('wrong client secrets are counted together, and a refused request is logged by each and one event of both', async () => {
+test('two processes share the limit for wrong client secrets, each logs its refused requests, and together they record one event', async () => {
   const { owner, I, accountId } = tenant
   const body = { name: 'Web', type: 'external', confidential: true, settings: {} }
   const { data: client } = expectStatus(await owner.post(`${I}/clients`, body), 201)
   const detail = 'invalid secret provided'
-  const answers = await Promise.all(
+  const statuses = await Promise.all(
     Array.from({ length: 40 }, async (_, at) => {
       const port = (at % 2 === 0 ? one : other).env['IDP_PORT']
       const form = new URLSearchParams({ token: 'x', client_id: client.id, client_secret: 'wrong-secret-of-a-guess' })
@@ -93,8 +96,8 @@ test('wrong client secrets are counted together, and a refused request is logged
     }),
   )
   expect([
-    answers.filter((status) => status === 401).length,
-    answers.filter((status) => status === 429).length,
+    statuses.filter((status) => status === 401).length,
+    statuses.filter((status) => status === 429).length,
   ]).toEqual([10, 30])
   const events = async () =>
     expectStatus(await owner.get(`${tenant.A}/events?event_types=token.denied&client_id=${client.id}`), 200).data
@@ -121,15 +124,15 @@ test('wrong client secrets are counted together, and a refused request is logged
   expect(`${one.output()}${other.output()}`).not.toContain('wrong-secret-of-a-guess')
 })
 
-test('a scope that one process takes away is refused by the other at the next request, with its challenge', async () => {
+test('after one process removed a scope, the other process refuses the next request with insufficient_scope', async () => {
   const { owner, A, I } = tenant
   const machine = await createMachineClient(tenant, ['issuers.users:read', 'issuers.clients:read'])
-  const there = createApiClient(`http://127.0.0.1:${other.env['PORT']}`, machine.authorization!.slice(7))
+  const apiOfOther = createApiClient(`http://127.0.0.1:${other.env['PORT']}`, machine.authorization!.slice(7))
   const { data: clients } = expectStatus(await owner.get(`${I}/clients`), 200)
   const client = clients.find(({ name }: { name: string }) => name === 'Machine')
-  expectStatus(await there.get(`${I}/users`), 200)
+  expectStatus(await apiOfOther.get(`${I}/users`), 200)
   expectStatus(await owner.patch(`${I}/clients/${client.id}`, { settings: { scopes: ['issuers.clients:read'] } }), 200)
-  const refused = await there.get(`${I}/users`)
+  const refused = await apiOfOther.get(`${I}/users`)
   expectStatus(refused, 403)
   expect(refused.headers.get('www-authenticate')).toContain('scope="issuers.users:read"')
 
@@ -140,7 +143,7 @@ test('a scope that one process takes away is refused by the other at the next re
   expectStatus(await byKey.patch(I, { name: 'Renamed again' }), 403)
 })
 
-test('a redirect URI rule that one process restricts applies in the other', async () => {
+test('redirect URI rules that one process changed apply in the other process', async () => {
   const { owner, I } = tenant
   const client = {
     name: 'Local',
@@ -155,7 +158,7 @@ test('a redirect URI rule that one process restricts applies in the other', asyn
   expect(refused.details[0].field).toContain('redirect_uris')
 })
 
-test('both processes serve the same key set, also after keys rotate --now at a third', async () => {
+test('both processes serve the same signing keys, also after a third process ran keys rotate --now', async () => {
   const { issuerId } = tenant
   const kids = async (port: string | undefined) => {
     const { keys } = (await (await fetch(`http://127.0.0.1:${port}/${issuerId}/jwks.json`)).json()) as {
@@ -175,20 +178,20 @@ test('both processes serve the same key set, also after keys rotate --now at a t
   expect(there).toEqual(here)
 })
 
-test('events of one process reach subscribers of the other; after a kill, the first resumes the stream where it stopped', async () => {
+test('events of one process reach subscribers of the other, and after a kill the first process resumes at Last-Event-ID', async () => {
   const change = async (description: string) => expectStatus(await tenant.owner.patch(tenant.A, { description }), 200)
-  const kept = { ...other.env }
+  const otherEnv = { ...other.env }
   const types = ['account.updated']
   const there = await subscribe(atSecondProcess(tenant.owner.authorization), tenant.accountId, { types })
   for (let n = 0; n < 3; n++) await change(`before ${n}`)
-  const heard = (await there.waitForEvents(3)).map(({ id }) => id)
+  const receivedIds = (await there.waitForEvents(3)).map(({ id }) => id)
   await stopProcess(other, 'SIGKILL')
   await there.ended
   for (let n = 0; n < 3; n++) await change(`after ${n}`)
-  const here = await subscribe(tenant.owner, tenant.accountId, { types, lastEventId: heard.at(-1) })
+  const here = await subscribe(tenant.owner, tenant.accountId, { types, lastEventId: receivedIds.at(-1) })
   const rest = (await here.waitForEvents(3)).map(({ id }) => id)
   here.close()
   const { data } = expectStatus(await tenant.owner.get(`${tenant.A}/events?event_types=account.updated`), 200)
-  expect([...heard, ...rest]).toEqual(data.map(({ id }: { id: string }) => id).reverse())
-  other = await startProcess(kept)
+  expect([...receivedIds, ...rest]).toEqual(data.map(({ id }: { id: string }) => id).reverse())
+  other = await startProcess(otherEnv)
 })

@@ -22,9 +22,6 @@ import { restoreTables, type VersionDump } from '../setup/version-rows.js'
 const folder = join(packageRoot, 'test', 'stories', 'upgrade')
 const migrations = join(packageRoot, 'prisma', 'migrations')
 
-/**
- * A sign-in in progress with every property that a state of these versions can have, and its result after the migrations.
- */
 const owner = { id: 'usr_x', status: 'active', issuerId: 'iss_x', username: 'ada@example.com', accountId: 'acc_x' }
 const identity = {
   methodId: 'am_x',
@@ -33,6 +30,7 @@ const identity = {
   name: 'Example',
   email: 'a@b.example',
 }
+/** The state of a login transaction with all properties of older versions. */
 const oldState = {
   step: 'email_code',
   username: 'ada@example.com',
@@ -54,6 +52,7 @@ const oldState = {
   recovery: { user: owner, tokenHash: 'h', lost: ['vrf_x'], lostFactor: true, consumed: true },
   orgId: null,
 }
+/** `oldState` after the migrations. */
 const newState = {
   step: 'email_code',
   username: 'ada@example.com',
@@ -92,7 +91,7 @@ const newState = {
   orgId: null,
 } satisfies LoginState
 
-/** JSON of older versions that a dump may lack. */
+/** Inserts JSON values of older versions that the dump may not contain. */
 async function insertOldJson(db: pg.Client, { issuerId, at }: VersionDump): Promise<void> {
   const states = { full: oldState, short: { step: 'sign_in', username: '', user: null, amr: [], methods: [] } }
   for (const [uid, state] of Object.entries(states))
@@ -107,20 +106,20 @@ async function insertOldJson(db: pg.Client, { issuerId, at }: VersionDump): Prom
      WHERE account_id <> (SELECT account_id FROM issuers WHERE id = $1) LIMIT 1`,
     [issuerId, JSON.stringify({ client_secret: { sealed: 'key.d', target: 'https://idp.example' } })], // words-ok: old names
   )
-  // An interrupted repartitioning of events.
+  // A table that an interrupted repartitioning of `events` left.
   await db.query('CREATE TABLE events_making_other (LIKE events INCLUDING ALL)')
 }
 
-/** A database with the schema of the dump's version and the rows of the dump. */
+/** Creates the schema of the dump's version in an empty database, and inserts the rows of the dump. */
 async function restore(url: string, dump: VersionDump): Promise<void> {
   const { migration, tables } = dump
-  const older = mkdtempSync(join(tmpdir(), 'gatehouse-migrations-'))
+  const oldMigrations = mkdtempSync(join(tmpdir(), 'gatehouse-migrations-'))
   try {
     for (const name of migrationNames(migrations).filter((name) => name <= migration))
-      cpSync(join(migrations, name), join(older, name), { recursive: true })
-    await migrate(url, { folder: older })
+      cpSync(join(migrations, name), join(oldMigrations, name), { recursive: true })
+    await migrate(url, { folder: oldMigrations })
   } finally {
-    rmSync(older, { recursive: true })
+    rmSync(oldMigrations, { recursive: true })
   }
   const db = new pg.Client({ connectionString: url })
   await db.connect()
@@ -142,7 +141,7 @@ describe.each(readdirSync(folder))('%s', (file) => {
     database = await createTestDatabase({ empty: true })
     await restore(database.url, dump)
     await migrate(database.url)
-    // The clock is set to the time of the dump, so that tokens and sessions are still valid.
+    // Sets the clock to the time of the dump, so that its tokens and sessions are valid.
     const behind = Date.now() - dump.at
     const clock = { now: () => Date.now() - behind, advance: () => undefined }
     const env = { BASE_URL: dump.baseUrl }
@@ -159,13 +158,13 @@ describe.each(readdirSync(folder))('%s', (file) => {
     expect(Object.entries(dump.tables).filter(([, { rows }]) => rows === '[]')).toEqual([])
   })
 
-  test.each(Object.keys(dump.answers))('GET %s answers as before', async (path) => {
+  test.each(Object.keys(dump.answers))('GET %s returns the same response as before the upgrade', async (path) => {
     const { status, text } = await realm.tenant.owner.get(path)
     const body = JSON.parse(text.replaceAll(app.idpUrl, dump.idpUrl))
     expect({ status, body }).toEqual({ status: 200, body: dump.answers[path] })
   })
 
-  test('a sign-in in progress has the property names of this version', async () => {
+  test('a login transaction in progress has the property names of this version', async () => {
     const { prisma } = app.gatehouse.database
     const states = await prisma.loginState.findMany({ where: { issuerId: dump.issuerId } })
     const byUid = new Map(states.map((row) => [row.uid, row]))

@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals'
 import { createTestDatabase } from '../setup/database.js'
 import { runWebhookScenario } from '../setup/webhook-scenario.js'
 
-test('kill -9 of two servers and a worker while a receiver refuses 30 %: every acknowledged change has its event, every event arrives, none stays delivering, duplicates carry the same webhook-id', async () => {
+test('although all processes are killed in turn and the receiver refuses 30 percent, each acknowledged change has one event, each event is delivered, and duplicates have the same webhook-id', async () => {
   const database = await createTestDatabase()
   try {
     const result = await runWebhookScenario(database.url, {

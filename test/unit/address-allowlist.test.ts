@@ -3,7 +3,7 @@ import { describe, expect, test } from '@jest/globals'
 import type { Actor } from '../../src/kernel/context.js'
 import { isAddressAllowed, requireNoWiderReach, restrictionRules } from '../../src/resources/keys/restrictions.js'
 
-describe('entries', () => {
+describe('entries of ip_allowlist', () => {
   const isAccepted = (entry: string) => restrictionRules.safeParse({ ip_allowlist: [entry] }).success
   test.each([
     '203.0.113.7',
@@ -16,7 +16,7 @@ describe('entries', () => {
     '::/0',
     '::1/128',
     '::ffff:203.0.113.7',
-  ])('%s', (entry) => expect(isAccepted(entry)).toBe(true))
+  ])('%s is accepted', (entry) => expect(isAccepted(entry)).toBe(true))
   test.each([
     '',
     '10',
@@ -42,7 +42,7 @@ describe('entries', () => {
   ])('%j is refused', (entry) => expect(isAccepted(entry)).toBe(false))
 })
 
-describe('which address may use the key', () => {
+describe('an allowlist permits an address', () => {
   test.each<[string[] | undefined, string | null, boolean]>([
     [undefined, '203.0.113.7', true],
     [undefined, null, true],
@@ -54,7 +54,7 @@ describe('which address may use the key', () => {
     [['203.0.113.7'], 'unknown', false],
     [['203.0.113.0/24'], '203.0.113.255', true],
     [['203.0.113.0/24'], '203.0.114.0', false],
-    // The bits of the host do not count.
+    // Bits after the prefix length are ignored.
     [['203.0.113.7/24'], '203.0.113.1', true],
     [['203.0.113.0/31'], '203.0.113.1', true],
     [['203.0.113.0/31'], '203.0.113.2', false],
@@ -64,7 +64,7 @@ describe('which address may use the key', () => {
     [['2001:db8::/32'], '2001:db8:ffff::1', true],
     [['2001:db8::/32'], '2001:db9::1', false],
     [['2001:db8::1'], '2001:0DB8:0:0::1', true],
-    // An IPv4 address in the IPv6 form that sockets show.
+    // An IPv4-mapped IPv6 address, as Node.js returns for IPv4 connections to an IPv6 socket.
     [['203.0.113.7'], '::ffff:203.0.113.7', true],
     [['::ffff:203.0.113.7'], '203.0.113.7', true],
     [['198.51.100.1', '203.0.113.0/24'], '203.0.113.7', true],
@@ -73,7 +73,7 @@ describe('which address may use the key', () => {
   )
 })
 
-describe('a credential must not allow more addresses than its creator', () => {
+describe('a new credential must not allow an address that the allowlist of its creator refuses', () => {
   const isGranted = (ipAllowlist: string[] | null, ip_allowlist: string[] | undefined) => {
     const actor = { ipAllowlist, issuerIds: null, orgIds: null, expiresAt: null } as unknown as Actor
     const restrictions = ip_allowlist ? { ip_allowlist } : {}
@@ -98,7 +98,7 @@ describe('a credential must not allow more addresses than its creator', () => {
     [['203.0.113.7'], ['203.0.113.0/24'], false],
     [['203.0.113.0/24', '2001:db8::/32'], ['2001:db8:1::/48'], true],
     [['0.0.0.0/0'], ['::/0'], false],
-    // Two halves do not make up the whole.
+    // One entry of the creator must contain the whole entry, so two halves are not enough.
     [['203.0.113.0/25', '203.0.113.128/25'], ['203.0.113.0/24'], false],
-  ])('creator %j, credential %j: %s', (own, given, granted) => expect(isGranted(own, given)).toBe(granted))
+  ])('creator %j, credential %j: %s', (ownList, newList, granted) => expect(isGranted(ownList, newList)).toBe(granted))
 })

@@ -1,5 +1,5 @@
 /**
- * The import rules of docs/architecture.md ("Imports"), read from the sources. Imports of types count as well.
+ * Checks the sources against the rules of docs/architecture.md ("Imports"). The rules include imports of types.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, posix, relative, sep } from 'node:path'
@@ -8,7 +8,7 @@ import { expect, test } from '@jest/globals'
 
 const root = fileURLToPath(new URL('../../../', import.meta.url))
 
-/** The modules of src (directories, or files at its root) with the modules that each may import. */
+/** The modules of src/ (folders, and files directly in src/), with the modules that each may import. */
 const allowedImports: Record<string, string[]> = {
   cli: ['commands'],
   main: ['app', 'setup', 'platform', 'config', 'kernel'],
@@ -38,13 +38,13 @@ const allowedImports: Record<string, string[]> = {
   platform: ['config', 'kernel'],
   config: ['kernel'],
   kernel: [],
-  // The console runs in the browser. Of the server it imports only kernel/json-records.
+  // The console runs in the browser. From the server code, it imports only kernel/json-records.
   console: ['kernel'],
 }
 
-/** The levels of src/resources: a container imports its contents, and no level imports a later one. */
+/** The levels of src/resources. A folder may import from its own level and from earlier levels. */
 const containerOrder = [
-  // Files directly in src/resources, which all resources can import.
+  // Files directly in src/resources.
   [''],
   ['events', 'keys', 'messages'],
   ['payments', 'webhooks', 'domains', 'notes', 'sessions', 'credentials'],
@@ -55,17 +55,17 @@ const containerOrder = [
   ['health'],
 ]
 
-/** APIs that only certain files may use. */
+/** Code (`what`) that only the files in `where` may contain. `why` is the name of the test. */
 const restrictedApis: { what: RegExp; where: RegExp; why: string }[] = [
   {
     what: /\bprocess\.env\b/,
-    // Also in code snippets for applications.
+    // The code snippets for applications contain process.env.
     where: /^src\/(config\.ts|console\/pages\/clients\/snippet-templates\.ts)$/,
     why: 'only src/config.ts reads the environment',
   },
   {
     what: /\bDate\.now\(\)|\bnew Date\(\)/,
-    // Also in code for browsers, which has no context.
+    // Code for browsers has no context.
     where: /^src\/((kernel\/time|main|app)\.ts$|console\/)/,
     why: 'only context.now() returns the time',
   },
@@ -76,14 +76,14 @@ const restrictedApis: { what: RegExp; where: RegExp; why: string }[] = [
   },
   {
     what: /(from |import\()'(undici|node:https)'|(?<![.\w])fetch\(/,
-    // Also in code for browsers.
+    // Code for browsers uses `fetch`.
     where: /^src\/(platform\/outbound\/outbound\.ts|graphql\/playground\/|console\/|idp\/endpoints\/check-session\.ts)/,
     why: 'only platform/outbound sends requests to external URLs',
   },
   {
     what: /ApiError\(\s*'insufficient_scope'/,
     where: /^src\/kernel\/errors\.ts$/,
-    why: 'only insufficientScope creates the error insufficient_scope, with its challenge',
+    why: 'only insufficientScope() creates the error insufficient_scope, so that WWW-Authenticate names the scope',
   },
   {
     what: /from '(node:(fs|net|http|https|http2|tls|dns|child_process|worker_threads|cluster|dgram)\b|pg'|koa|undici|@prisma)/,
@@ -92,7 +92,10 @@ const restrictedApis: { what: RegExp; where: RegExp; why: string }[] = [
   },
 ]
 
-/** The files with functions that oidc-provider calls without a request, which may read the current one. */
+/**
+ * Files that may read the current request, because oidc-provider calls functions in these files without passing the
+ * request. The value names the functions.
+ */
 const requestReaders: Record<string, string> = {
   'src/idp/hooks/index.ts': 'replaced methods',
   'src/idp/hooks/issuers.ts': 'getters',
@@ -102,7 +105,7 @@ const requestReaders: Record<string, string> = {
   'src/idp/token/tokens.ts': 'lifetimes',
 }
 
-/** Longer files, each with its reason. */
+/** Files that may be longer, with the reason. */
 const longFiles: Record<string, string> = { 'src/kernel/limits.ts': 'one table' }
 
 const meaninglessNames = ['util', 'utils', 'helper', 'helpers', 'common', 'manager', 'base', 'service']
@@ -136,13 +139,14 @@ function containerLevelOf(path: string): number {
 /** Returns why an import is not allowed; undefined when it is. */
 function importError(path: string, target: string): string | undefined {
   const [from, to] = [moduleOf(path), moduleOf(target)]
-  if (!allowedImports[from]) return `src/${from} is not in allowedImports: add a row`
-  if (!target.startsWith('src/')) return /^src\/console\//.test(path) ? undefined : 'the target is outside of src'
+  if (!allowedImports[from]) return `src/${from} is missing in allowedImports; add a row`
+  if (!target.startsWith('src/'))
+    return /^src\/console\//.test(path) ? undefined : 'the imported file is outside of src/'
   if (from !== to) return allowedImports[from].includes(to) ? undefined : `${from} must not import ${to}`
   if (from !== 'resources') return undefined
   const [left, right] = [containerLevelOf(path), containerLevelOf(target)]
-  if (left < 0 || right < 0) return 'one of the two is not in containerOrder: add it to a level'
-  return right > left ? 'contents must not import their container' : undefined
+  if (left < 0 || right < 0) return 'a folder of src/resources is missing in containerOrder; add it to a level'
+  return right > left ? 'a folder must not import from a later level of containerOrder' : undefined
 }
 
 test('imports follow the layers: commands → main → app → rest → graphql → access → resources → platform → kernel', () => {
@@ -155,7 +159,7 @@ test('imports follow the layers: commands → main → app → rest → graphql 
   expect(wrong).toEqual([])
 })
 
-test('src contains five files and the directories of docs/architecture.md', () => {
+test('src/ contains five files and the folders in allowedImports', () => {
   const names = readdirSync(join(root, 'src'), { withFileTypes: true })
   const rootFiles = names.filter((entry) => entry.isFile()).map(({ name }) => name)
   expect(rootFiles.sort()).toEqual(['app.ts', 'cli.ts', 'config.ts', 'main.ts', 'schedule.ts'])
@@ -165,7 +169,7 @@ test('src contains five files and the directories of docs/architecture.md', () =
 
 test('there are no import cycles', () => {
   const paths = new Set(files)
-  // Imports in the console have no extension.
+  // Import paths in the console have no file extension.
   const fileOf = (target: string) =>
     [target, `${target}.ts`, `${target}.tsx`, `${target}/index.ts`, `${target}/index.tsx`].find((path) =>
       paths.has(path),
@@ -198,26 +202,26 @@ test.each(restrictedApis)('$why', ({ what, where, why }) => {
   expect(wrong).toEqual([])
 })
 
-test('only functions that oidc-provider calls read the current request; the others have it as a parameter', () => {
+test('only the files in requestReaders read the current request; other functions have it as a parameter', () => {
   const readsRequest = /\{[^}]*\b(requestContext|withRequest)\b[^}]*\}\s*from '[^']*\/request-context\.js'/
   const readers = sources.filter(({ text }) => readsRequest.test(text)).map(({ path }) => path)
   expect(readers).toEqual(Object.keys(requestReaders))
 })
 
 const MAX_LINES = 330
-test('a file in src has at most about 300 lines, unless a reason is given', () => {
+test(`a file in src/ has at most ${MAX_LINES} lines, unless it is in longFiles`, () => {
   const lengths = sources.map(({ path, text }) => ({ path, lines: text.trimEnd().split('\n').length }))
   expect(lengths.filter(({ path, lines }) => lines > MAX_LINES && !(path in longFiles))).toEqual([])
 })
 
-test('no file or directory has a meaningless name', () => {
+test('no file or folder in src/ has a meaningless name', () => {
   const wrong = files.filter((path) =>
     path.split('/').some((part) => meaninglessNames.includes(part.split('.')[0] ?? '')),
   )
   expect(wrong).toEqual([])
 })
 
-test('importsOf finds every form of import', () => {
+test('importsOf finds all forms of imports, and importError refuses wrong ones', () => {
   const text = `
     import a, {
       b,
@@ -235,6 +239,6 @@ test('importsOf finds every form of import', () => {
     { line: 8, target: 'src/rest/f.ts' },
   ])
   expect(importError('src/graphql/x.ts', 'src/rest/f.ts')).toBe('graphql must not import rest')
-  expect(importError('src/resources/users/users.ts', 'src/resources/issuers/issuers.ts')).toContain('container')
+  expect(importError('src/resources/users/users.ts', 'src/resources/issuers/issuers.ts')).toContain('later level')
   expect(importError('src/resources/issuers/issuers.ts', 'src/resources/users/users.ts')).toBeUndefined()
 })

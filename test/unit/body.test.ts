@@ -1,4 +1,4 @@
-/** The reader and parsers of request bodies of all APIs (docs/contract.md#input-checks). */
+/** Reading and parsing request bodies, for all APIs (docs/contract.md#input-checks). */
 import type { IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
 import { describe, expect, test } from '@jest/globals'
@@ -13,7 +13,7 @@ import {
   requireContentType,
 } from '../../src/platform/http/body.js'
 
-/** A request whose body arrives in these chunks. */
+/** Creates a request whose body arrives in these chunks. */
 const requestOf = (chunks: (string | Buffer)[], headers: Record<string, string> = {}): IncomingMessage =>
   Object.assign(Readable.from(chunks.map((chunk) => Buffer.from(chunk))), { headers }) as unknown as IncomingMessage
 
@@ -35,11 +35,17 @@ describe('readBody', () => {
     ['a byte order mark', ['\ufeff{}'], '{}'],
     ['a second byte order mark', ['\ufeff\ufeff'], '\ufeff'],
     ['exactly the limit', ['x'.repeat(8), 'x'.repeat(8)], 'x'.repeat(16)],
-  ])('%s', async (_, chunks, text) => expect(await readBody(requestOf(chunks), 16)).toBe(text))
+  ])('reads %s', async (_, chunks, text) => expect(await readBody(requestOf(chunks), 16)).toBe(text))
 
   test.each<[string, (string | Buffer)[], Record<string, string>, string, string]>([
     ['one byte above the limit', ['x'.repeat(17)], {}, 'payload_too_large', 'The body is larger than 16 bytes.'],
-    ['a limit in bytes, not characters', ['é'.repeat(9)], {}, 'payload_too_large', 'The body is larger than 16 bytes.'],
+    [
+      'fewer characters but more bytes than the limit',
+      ['é'.repeat(9)],
+      {},
+      'payload_too_large',
+      'The body is larger than 16 bytes.',
+    ],
     [
       'a Content-Length above the limit, before a byte is read',
       [],
@@ -67,14 +73,14 @@ describe('readBody', () => {
     expect(await errorOf(() => readBody(requestOf(chunks, headers), 16))).toEqual({ code, message }),
   )
 
-  test('refuses a request that ends early', async () => {
+  test('refuses a request whose connection is closed before the body is complete', async () => {
     const request = requestOf(['x'])
     const error = errorOf(() => readBody(request, 16))
     request.destroy()
     expect(await error).toMatchObject({ message: 'The connection was closed before the body was complete.' })
   })
 
-  test('identity is not an encoding, and a request without a body may name one', async () => {
+  test('accepts Content-Encoding: identity, and any Content-Encoding without a body', async () => {
     const identity = { 'content-encoding': 'identity', 'content-length': '1' }
     expect(await readBody(requestOf(['x'], identity), 16)).toBe('x')
     expect(await readBody(requestOf([], { 'content-encoding': 'gzip', 'content-length': '0' }), 16)).toBe('')
@@ -119,7 +125,7 @@ describe('requireContentType', () => {
 describe('parseJsonBody', () => {
   test('returns the value', () => expect(parseJsonBody('{"a":[1,"x",null]}')).toEqual({ a: [1, 'x', null] }))
 
-  // The other rules: safe-json.test.ts.
+  // safe-json.test.ts tests all rules.
   test.each<[string, string]>([
     ['', 'The body is not valid JSON.'],
     ['{"a":1', 'The body is not valid JSON.'],
@@ -130,7 +136,7 @@ describe('parseJsonBody', () => {
     expect(await errorOf(() => parseJsonBody(text))).toEqual({ code: 'invalid_request', message }),
   )
 
-  test('an API can name malformed JSON in its own words', async () => {
+  test('the caller can set the message for malformed JSON', async () => {
     expect(await errorOf(() => parseJsonBody('{', 'no JSON'))).toMatchObject({ message: 'no JSON' })
     expect(await errorOf(() => parseJsonBody('"\\u0000"', 'no JSON'))).toMatchObject({
       message: 'The input contains a NUL character or a lone surrogate.',
@@ -147,12 +153,12 @@ describe('parseForm', () => {
     ['a=1&a=2&a=1', { a: ['1', '2', '1'] }],
     ['a=b=c&&d=e', { a: 'b=c', d: 'e' }],
     ['a=%zz&b=%', { a: '%zz', b: '%' }],
-    // Not a surrogate, but bytes that are no UTF-8.
+    // An encoded surrogate is invalid UTF-8, so its bytes become replacement characters.
     ['a=%ED%A0%80', { a: '\ufffd\ufffd\ufffd' }],
     ['a=__proto__&b=constructor', { a: '__proto__', b: 'constructor' }],
-  ])('%s', (text, fields) => expect({ ...parseForm(text) }).toEqual(fields))
+  ])('parses %j', (text, fields) => expect({ ...parseForm(text) }).toEqual(fields))
 
-  test('drops no parameter, however many there are', () => {
+  test('parses 3000 parameters', () => {
     const text = Array.from({ length: 3000 }, (_, at) => `p${at}=${at}`).join('&')
     expect(Object.keys(parseForm(text))).toHaveLength(3000)
   })
@@ -168,7 +174,7 @@ describe('parseForm', () => {
     expect(await errorOf(() => parseForm(text))).toEqual({ code: 'invalid_request', message }),
   )
 
-  test('a repeated field has no single value, and a first one', () => {
+  test('for a repeated field, formField returns undefined and firstFormField returns the first value', () => {
     const form = parseForm('once=1&twice=1&twice=2&empty=')
     const names = ['once', 'twice', 'empty', 'absent']
     expect(names.map((name) => formField(form, name))).toEqual(['1', undefined, '', undefined])

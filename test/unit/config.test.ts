@@ -45,7 +45,7 @@ test('an empty environment uses every default', () => {
   })
 })
 
-// biome-ignore format: a table, one row a value
+// biome-ignore format: a table with one row per value
 const accepted: [env: Record<string, string>, config: object][] = [
   [{ BASE_URL: 'https://id.example.com/' }, { baseUrl: 'https://id.example.com' }],
   [{ PORT: '0', IDP_PORT: '0' }, { port: 0, idpPort: 0 }],
@@ -64,7 +64,7 @@ test.each(accepted)('%j is accepted', (env, config) => {
   expect(readConfig(env)).toMatchObject(config)
 })
 
-// biome-ignore format: a table, one row a value
+// biome-ignore format: a table with one row per value
 const refused: [env: Record<string, string>, problem: string][] = [
   [{ BASE_URL: 'example.com' }, 'BASE_URL is "example.com"; set an absolute URL such as http://localhost:3000.'],
   [{ IDP_URL: 'https://id.example.com/?a' }, 'IDP_URL is "https://id.example.com/?a"; set an absolute URL such as http://localhost:4000.'],
@@ -95,11 +95,11 @@ test.each(refused)('%j is rejected', (env, problem) => {
   expect(problemsOf(env)).toEqual([problem])
 })
 
-test('all problems are reported together', () => {
+test('one error contains all problems', () => {
   expect(problemsOf({ PORT: 'x', IDP_PORT: 'y', LOG_LEVEL: 'loud' })).toHaveLength(3)
 })
 
-describe('a secret from a file', () => {
+describe('a secret in a file', () => {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-config-'))
   const file = join(folder, 'token')
   writeFileSync(file, 'from a file\n')
@@ -108,7 +108,7 @@ describe('a secret from a file', () => {
     expect(readConfig({ METRICS_TOKEN_FILE: file }).metricsToken).toBe('from a file')
   })
 
-  test('is a problem if the variable is also set or the file cannot be read', () => {
+  test('is refused if the variable is also set, or if the file cannot be read', () => {
     expect(problemsOf({ METRICS_TOKEN: 'x', METRICS_TOKEN_FILE: file })).toEqual([
       'METRICS_TOKEN and METRICS_TOKEN_FILE are both set; keep one of them.',
     ])
@@ -118,7 +118,7 @@ describe('a secret from a file', () => {
     rmSync(folder, { recursive: true })
   })
 
-  test('a setting that is no secret has none', () => {
+  test('is not supported for settings that are not secrets', () => {
     expect(readConfig({ HOST_FILE: file }).host).toBe('127.0.0.1')
   })
 })

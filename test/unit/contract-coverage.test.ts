@@ -1,6 +1,6 @@
 /**
- * docs/contract.md agrees with the routes, and each of its sections names the test files that cover it. A new section
- * without a test, a removed test file, and a documented endpoint that is not served fail this test.
+ * Compares docs/contract.md with the tests and the routes. These tests fail for a section without a row in `coverage`,
+ * for a row with a missing test file, and for a documented endpoint that is not served.
  */
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,6 +9,7 @@ import { routes as idpRoutes } from '../../src/idp/routes.js'
 import { packageRoot } from '../../src/platform/package-info.js'
 import { routes } from '../../src/rest/routes.js'
 
+/** Test files by section of docs/contract.md. */
 // biome-ignore format: a table with one row per section
 const coverage: Record<string, readonly string[]> = {
   'Servers and roles': ['stories/operation', 'stories/two-processes'],
@@ -149,7 +150,8 @@ const contract = readFileSync(join(packageRoot, 'docs/contract.md'), 'utf8')
 const sections = [...contract.matchAll(/^### (.+)$/gm)].map(([, heading]) => heading!)
 
 /**
- * Expands the abbreviated paths of docs/contract.md. `…` is the path of API keys of an account and of an organization.
+ * Expands an abbreviated path of docs/contract.md. `…` means two paths: that of the account's API keys and that of the
+ * organization's API keys.
  */
 function expandPath(path: string): string[] {
   const account = '/v1/accounts/{account_id}'
@@ -161,8 +163,8 @@ function expandPath(path: string): string[] {
 }
 
 /**
- * The operations of the endpoint tables, as `METHOD path status`. A row may list several: `GET`, `PATCH`, `DELETE
- * path`.
+ * Returns the operations in the endpoint tables of docs/contract.md as `METHOD path status`. A row may contain several
+ * operations with the same path, such as "`GET`, `PATCH`, `DELETE /path`".
  */
 function documentedOperations(): string[] {
   const text = contract.slice(contract.indexOf('## Core API endpoints'), contract.indexOf('## Resources'))
@@ -178,7 +180,7 @@ function documentedOperations(): string[] {
   )
 }
 
-test('each section of docs/contract.md names its test files', () => {
+test('the table of test files has the sections of docs/contract.md', () => {
   expect(sections.filter((section) => !(section in coverage))).toEqual([])
   expect(Object.keys(coverage).filter((section) => !sections.includes(section))).toEqual([])
 })
@@ -196,7 +198,7 @@ test('the route table has each documented operation of the Core API with its sta
   expect(documented.filter((operation) => !served.includes(operation))).toEqual([])
 })
 
-test('the OpenID Connect endpoints are those of the identity provider', () => {
+test('the IdP has each documented OpenID Connect endpoint', () => {
   const documented = [...contract.matchAll(/^\| ((?:GET|POST)(?:, POST)?) +\| `\/\{issuer_id\}([^`]+)`/gm)]
   for (const [, methods, path] of documented) {
     const route = idpRoutes.find(({ template }) => template === path)

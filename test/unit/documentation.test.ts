@@ -1,4 +1,4 @@
-/** Generated pages are current, links in documents are valid, and the dashboard uses existing metrics. */
+/** Checks the generated pages, the links in documents and the metrics of the Grafana dashboard. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { expect, test } from '@jest/globals'
@@ -7,7 +7,7 @@ import { readMetrics } from '../../src/platform/metrics.js'
 import { packageRoot } from '../../src/platform/package-info.js'
 import { startApp } from '../setup/start-app.js'
 
-test.each(Object.entries(pages()))('docs/reference/%s is current (npm run reference)', (name, text) => {
+test.each(Object.entries(pages()))('docs/reference/%s is up to date; npm run reference writes it', (name, text) => {
   expect(readFileSync(join(referenceFolder, name), 'utf8')).toBe(text)
 })
 
@@ -19,14 +19,14 @@ function below(path: string): string[] {
     .map((entry) => relative(packageRoot, join(entry.parentPath, entry.name)))
 }
 
-/** Converts a heading to its anchor, like GitHub. */
+/** Returns the anchor that GitHub creates for a heading. */
 const anchorOf = (heading: string): string =>
   heading
     .toLowerCase()
     .replace(/[^\p{L}\p{N} _-]/gu, '')
     .replaceAll(' ', '-')
 
-test('every link between documents has an existing file and heading', () => {
+test('each link between documents names an existing file and heading', () => {
   const broken = documents.flatMap((path) => {
     const text = readFileSync(join(packageRoot, path), 'utf8').replace(/```[\s\S]*?```|`[^`\n]*\]\([^`\n]*`/g, '')
     return [...text.matchAll(/\]\(\s*([^)\s]+)\s*\)/g)].flatMap(([, link = '']) => {

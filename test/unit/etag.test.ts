@@ -13,7 +13,7 @@ test.each([
   [1763690000000, '"1763690000000"'],
   [1763690000000n, '"1763690000000"'],
   [0, '"0"'],
-])('the tag of a row with updated_at %s is %s', (updatedAt, etag) => expect(etagOf({ updatedAt })).toBe(etag))
+])('the ETag of a row with updated_at %s is %s', (updatedAt, etag) => expect(etagOf({ updatedAt })).toBe(etag))
 
 describe('If-Match', () => {
   test.each<[string | null | undefined, Precondition | undefined]>([
@@ -26,12 +26,12 @@ describe('If-Match', () => {
     ['""', ['']],
     ['"1","2"', ['1', '2']],
     ['"1" , "2",\t"3"', ['1', '2', '3']],
-    // A comma is a character of a tag (RFC 9110, section 8.8.3).
+    // An entity tag may contain a comma (RFC 9110, section 8.8.3).
     ['"1,2"', ['1,2']],
     ['"a,", ",b"', ['a,', ',b']],
     ['"*"', ['*']],
     ['"\u00ff"', ['\u00ff']],
-  ])('%j is read as %j', (header, precondition) => expect(parseIfMatch(header)).toEqual(precondition))
+  ])('%j is parsed as %j', (header, precondition) => expect(parseIfMatch(header)).toEqual(precondition))
 
   test.each([
     '',
@@ -74,7 +74,7 @@ describe('If-Match', () => {
     [[''], 0, false],
     [['*'], 1, false],
     [[], 1, false],
-  ])('%j on a row with updated_at %s: %s', (precondition, updatedAt, matches) =>
+  ])('%j matches a row with updated_at %s: %s', (precondition, updatedAt, matches) =>
     expect(matchesPrecondition(precondition, { updatedAt })).toBe(matches),
   )
 })
@@ -92,5 +92,5 @@ describe('If-None-Match', () => {
     ['"11"', false],
     ['1', false],
     ['w/"1"', false],
-  ])('%j for the tag "1": %s', (header, matches) => expect(matchesIfNoneMatch(header, '"1"')).toBe(matches))
+  ])('%j matches the ETag "1": %s', (header, matches) => expect(matchesIfNoneMatch(header, '"1"')).toBe(matches))
 })

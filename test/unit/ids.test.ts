@@ -13,7 +13,7 @@ describe('format', () => {
     [id, true],
     [`usr_${'0'.repeat(26)}`, true],
     [`usr_7${'z'.repeat(25)}`, true],
-    // 26 characters hold 130 bits; the first one must leave 128.
+    // 26 characters have 130 bits and a UUID has 128, so the first character is at most 7.
     [`usr_8${'0'.repeat(25)}`, false],
     [`org_${id.slice(4)}`, false],
     [id.toUpperCase(), false],
@@ -30,27 +30,27 @@ describe('format', () => {
     [undefined, false],
     [7, false],
     [[id], false],
-  ])('%j is an id of a user: %s', (text, expected) => expect(isId('usr', text)).toBe(expected))
+  ])('%j is a user id: %s', (text, expected) => expect(isId('usr', text)).toBe(expected))
 
-  test('a prefix that begins with another one is not mistaken for it', () => {
+  test('an id with another prefix is refused', () => {
     expect(isId('am', newId('am', NOW))).toBe(true)
     expect(isId('am', newId('acc', NOW))).toBe(false)
     expect(isId('ak', newId('key', NOW))).toBe(false)
   })
 
-  test('a new id is a UUIDv7 of its time', () => {
+  test('a new id is a UUIDv7 with the time of its creation', () => {
     const text = newId('usr', NOW)
     expect(isId('usr', text)).toBe(true)
     expect(idTimestamp(text)).toBe(NOW)
     const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
     const bits = [...text.slice(4)].map((letter) => alphabet.indexOf(letter).toString(2).padStart(5, '0')).join('')
-    // Two zero bits, 48 bits of time, the version 7; the variant after 12 more bits (RFC 9562, section 5.7).
+    // Two zero bits, 48 bits of time, the version 7, 12 other bits, and the variant (RFC 9562, section 5.7).
     expect([bits.length, bits.slice(0, 2), bits.slice(50, 54), bits.slice(66, 68)]).toEqual([130, '00', '0111', '10'])
   })
 })
 
 describe('order', () => {
-  test('ids of one millisecond increase strictly, also beyond the counter', () => {
+  test('ids of one millisecond increase strictly, also after the counter overflows', () => {
     const list = Array.from({ length: 10_000 }, () => newId('evt', NOW))
     expect([...list].sort()).toEqual(list)
     expect(new Set(list).size).toBe(list.length)
@@ -72,7 +72,7 @@ describe('order', () => {
   })
 })
 
-describe('the lowest id at a time', () => {
+describe('lowestIdAt', () => {
   test.each([
     [0, 0],
     [1, 1],
@@ -83,13 +83,13 @@ describe('the lowest id at a time', () => {
     [2 ** 48 - 1, 2 ** 48 - 1],
     [2 ** 48, 2 ** 48 - 1],
     [Number.MAX_SAFE_INTEGER, 2 ** 48 - 1],
-  ])('%s is of the time %s', (time, expected) => {
+  ])('lowestIdAt(%s) has the time %s', (time, expected) => {
     const lowest = lowestIdAt('evt', time)
     expect(isId('evt', lowest)).toBe(true)
     expect(idTimestamp(lowest)).toBe(expected)
   })
 
-  test('is below every id of this time and above every id before', () => {
+  test('returns an id that is lower than ids of this time and higher than earlier ids', () => {
     const before = newId('evt', NOW - 1)
     const at = newId('evt', NOW)
     expect([before < lowestIdAt('evt', NOW), lowestIdAt('evt', NOW) < at]).toEqual([true, true])

@@ -1,4 +1,7 @@
-/** The language of hosted pages and mail: ui_locales, Accept-Language, the default of the issuer, English. */
+/**
+ * The language of hosted pages and email: the first supported language of ui_locales, then of Accept-Language, then the
+ * default of the issuer, then English.
+ */
 import { expect, test } from '@jest/globals'
 import { chooseLanguage, matchLanguage } from '../../src/kernel/language.js'
 
@@ -16,7 +19,7 @@ test.each<[(string | undefined)[], string | undefined]>([
   [['de_DE'], undefined],
   [['*'], undefined],
   [['', 'de'], 'de'],
-])('%j: %s', (tags, language) => expect(matchLanguage(tags)).toBe(language))
+])('the first supported language of %j is %s', (tags, language) => expect(matchLanguage(tags)).toBe(language))
 
 test.each<[uiLocales: string | undefined, acceptLanguage: string, fallback: string | undefined, language: string]>([
   [undefined, '', undefined, 'en'],
@@ -29,7 +32,7 @@ test.each<[uiLocales: string | undefined, acceptLanguage: string, fallback: stri
   [undefined, 'de;q=0.5, en;q=0.8', undefined, 'en'],
   [undefined, 'de;q=0.8, en;q=0.5', undefined, 'de'],
   [undefined, 'de ; q=0.8 , en ; q=0.9', undefined, 'en'],
-  // Equal weights keep the order of the header; a missing weight is 1.
+  // Languages with equal weights keep the order of the header. The default weight is 1.
   [undefined, 'de, en', undefined, 'de'],
   [undefined, 'en;q=0.9, de', undefined, 'de'],
   [undefined, 'de-AT,de;q=0.9', undefined, 'de'],

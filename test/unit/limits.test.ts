@@ -1,4 +1,4 @@
-/** The table of limits is complete and consistent. */
+/** Checks `limitTable` of src/kernel/limits.ts. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, relative, sep } from 'node:path'
 import { expect, test } from '@jest/globals'
@@ -7,7 +7,7 @@ import { packageRoot } from '../../src/platform/package-info.js'
 
 const rows = Object.values(limitTable).flatMap((section) => Object.entries<Limit>(section))
 
-test('every limit has a positive value and a sentence that says what it limits', () => {
+test('each limit has a positive value and a sentence that describes it', () => {
   const incomplete = rows.filter(([, { value, meaning }]) => !(value > 0) || !/^[A-Z`].{15,}\.$/.test(meaning))
   expect(incomplete).toEqual([])
 })
@@ -18,12 +18,12 @@ test('names are unique in all sections', () => {
   expect(Object.keys(limits).sort()).toEqual(names.sort())
 })
 
-test('times are milliseconds, unless the name ends in Seconds', () => {
+test('exactly the limits whose unit is seconds have names that end with Seconds', () => {
   const wrong = rows.filter(([name, { unit }]) => name.endsWith('Seconds') !== (unit === 'seconds'))
   expect(wrong).toEqual([])
 })
 
-/** Constants that are named like limits and are none of the table, each with its reason. */
+/** Constants with names of limits that do not belong in the table, with the reason. */
 const exceptions: Record<string, string> = {
   'src/kernel/ids.ts: MAX_ID_TIMESTAMP': 'the format of ids',
   'src/kernel/json-records.ts: MAX_RECORD_BYTES': 'runs in the browser, which does not load the table',
@@ -37,7 +37,7 @@ const limitWords =
   'MAX|MIN|LIMIT|TIMEOUT|LIFETIME|TTL|INTERVAL|DURATION|DELAY|RETENTION|OVERLAP|THRESHOLD|ATTEMPTS|RETRIES|SIZE|LENGTH'
 const constantPattern = /^(?:export )?const ([A-Z][A-Z0-9_]*)\b[^=]*=/gm
 const numberPattern = /^(?:export )?const ([a-z]\w*)(?:: number)? = \d/gm
-/** `MAX_LENGTH`, or the name of a number such as `lockTimeoutMs`. */
+/** Returns true for names such as `MAX_LENGTH` and `lockTimeoutMs`. */
 const isNamedLikeLimit = (name: string): boolean =>
   new RegExp(`(^|_)(${limitWords})(_|$)`).test(name.replace(/([a-z])(?=[A-Z])/g, '$1_').toUpperCase())
 
@@ -47,7 +47,7 @@ const sources = readdirSync(join(packageRoot, 'src'), { recursive: true, withFil
   // The console runs in the browser.
   .filter((path) => !/^src\/(console\/|platform\/postgres\/prisma\/|kernel\/limits\.ts$)/.test(path))
 
-test('limits are defined in src/kernel/limits.ts alone', () => {
+test('limits are defined only in src/kernel/limits.ts', () => {
   const found = sources.flatMap((path) => {
     const text = readFileSync(join(packageRoot, path), 'utf8')
     const names = [...text.matchAll(constantPattern), ...text.matchAll(numberPattern)].map(([, name = '']) => name)
@@ -59,7 +59,7 @@ test('limits are defined in src/kernel/limits.ts alone', () => {
 test('every limit is used', () => {
   const texts = [...sources, 'scripts/reference.ts'].map((path) => readFileSync(join(packageRoot, path), 'utf8'))
   const used = new Set(texts.flatMap((text) => [...text.matchAll(/\blimits\.(\w+)/g)].map(([, name]) => name)))
-  // `signingKeyPublicationLead` is computed from it.
+  // The table computes `signingKeyPublicationLead` from `signingKeyClockSkew`.
   const onlyInTable = ['signingKeyClockSkew']
   expect(rows.map(([name]) => name).filter((name) => !used.has(name) && !onlyInTable.includes(name))).toEqual([])
 })

@@ -2,7 +2,7 @@
 import { describe, expect, test } from '@jest/globals'
 import { isObject, type JsonObject, mergeMetadata, mergePatch } from '../../src/kernel/merge-patch.js'
 
-// RFC 7396, appendix A: the complete table.
+// The table of RFC 7396, appendix A.
 const rfc7396: [target: unknown, patch: unknown, result: unknown][] = [
   [{ a: 'b' }, { a: 'c' }, { a: 'c' }],
   [{ a: 'b' }, { b: 'c' }, { a: 'b', b: 'c' }],
@@ -40,7 +40,7 @@ describe('merge patch', () => {
     [{ a: 1 }, { a: '' }, { a: '' }],
     [{ a: true }, { a: false }, { a: false }],
     [{ a: 1 }, { a: [] }, { a: [] }],
-    // null inside of an array is a value.
+    // Null in an array is a value and removes nothing.
     [{ a: 1 }, { a: [null] }, { a: [null] }],
   ])('%j patched with %j is %j', (target, patch, result) => expect(mergePatch(target, patch)).toEqual(result))
 
@@ -63,7 +63,7 @@ describe('merge patch', () => {
   })
 })
 
-describe('merge of metadata', () => {
+describe('merging metadata', () => {
   test.each<[unknown, JsonObject, JsonObject]>([
     [{}, { a: 1 }, { a: 1 }],
     [{ a: 1, b: 2 }, { a: null }, { b: 2 }],

@@ -1,4 +1,6 @@
-/** The network by which anonymous callers are rate-limited (docs/contract.md#rate-limits). */
+/**
+ * The key by which rate limits count anonymous requests: IPv4 address or IPv6 network (docs/contract.md#rate-limits).
+ */
 import { expect, test } from '@jest/globals'
 import { networkOf } from '../../src/kernel/network.js'
 

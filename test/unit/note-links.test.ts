@@ -1,8 +1,8 @@
-/** Mentions and references in notes (docs/contract.md#note-fields-and-links), and where Markdown code hides them. */
+/** Mentions and references in notes (docs/contract.md#note-fields-and-links), which Markdown code does not contain. */
 import { describe, expect, test } from '@jest/globals'
 import { parseLinks } from '../../src/resources/notes/links.js'
 
-/** Mentions as `user:name`, references as `type:id:text`. */
+/** Returns mentions as `user:name` and references as `type:id:text`. */
 const linksIn = (content: string) => {
   const { mentions, references } = parseLinks(content)
   return [
@@ -17,7 +17,7 @@ describe('mentions', () => {
     ['@[Ada](usr_1)', ['usr_1:Ada']],
     ['Ask @[Ada Lovelace](usr_1), please.', ['usr_1:Ada Lovelace']],
     ['@[Ada](usr_1) and @[Bo](usr_2)', ['usr_1:Ada', 'usr_2:Bo']],
-    // A user counts once, with the first name.
+    // Several mentions of a user result in one mention, with the first display name.
     ['@[Ada](usr_1) @[A.](usr_1)', ['usr_1:Ada']],
     ['@[Ada]( usr_1)', []],
     ['@[Ada](usr 1)', []],
@@ -31,7 +31,7 @@ describe('mentions', () => {
     [`@[${'x'.repeat(201)}](usr_1)`, []],
     [`@[Ada](${'x'.repeat(64)})`, [`${'x'.repeat(64)}:Ada`]],
     [`@[Ada](${'x'.repeat(65)})`, []],
-  ])('%j: %j', (content, links) => expect(linksIn(content)).toEqual(links))
+  ])('%j contains %j', (content, links) => expect(linksIn(content)).toEqual(links))
 })
 
 describe('references', () => {
@@ -41,7 +41,7 @@ describe('references', () => {
     ['[[org:org_1]] [[issuer:iss_1]] [[client:cli_1]]', ['org:org_1:null', 'issuer:iss_1:null', 'client:cli_1:null']],
     ['[[webhook:whk_1]] [[api_key:ak_1]]', ['webhook:whk_1:null', 'api_key:ak_1:null']],
     ['[[user:usr_1|Ada]] [[user:usr_1|A.]]', ['user:usr_1:Ada']],
-    // The same id with another type is another reference.
+    // References with the same id and different types are different.
     ['[[user:x]] [[org:x]]', ['user:x:null', 'org:x:null']],
     ['[[agent:agt_1]]', []],
     ['[[USER:usr_1]]', []],
@@ -52,7 +52,7 @@ describe('references', () => {
     ['[user:usr_1]', []],
     ['[[user:usr_1|A]da]]', []],
     ['@[Ada](usr_1) [[user:usr_2]]', ['usr_1:Ada', 'user:usr_2:null']],
-  ])('%j: %j', (content, links) => expect(linksIn(content)).toEqual(links))
+  ])('%j contains %j', (content, links) => expect(linksIn(content)).toEqual(links))
 })
 
 describe('code and escapes contain no links', () => {
@@ -61,7 +61,7 @@ describe('code and escapes contain no links', () => {
     [`\`${link}\``, false],
     [`\`\`${link}\`\``, false],
     [`\`\`a \` ${link}\`\``, false],
-    // A code span needs a closing run of the same length in its paragraph.
+    // A code span ends with a run of as many backticks in the same paragraph.
     [`\`${link}`, true],
     [`\`\`${link}\``, true],
     [`\`a\n\n${link}\``, true],
@@ -76,7 +76,7 @@ describe('code and escapes contain no links', () => {
     [`> \`\`\`\n> ${link}\n> \`\`\``, false],
     [`- \`\`\`\n  ${link}\n  \`\`\``, false],
     [`1. ~~~\n   ${link}\n   ~~~`, false],
-    // A longer run of the same character closes the block, a shorter or another one does not.
+    // A fence of the same character that is at least as long closes the block.
     [`\`\`\`\nx\n\`\`\`\`\n${link}`, true],
     [`\`\`\`\`\nx\n\`\`\`\n${link}`, false],
     [`\`\`\`\nx\n~~~\n${link}`, false],
@@ -86,5 +86,5 @@ describe('code and escapes contain no links', () => {
     [`\`\`\n${link}\n\`\``, false],
     ['[[user:`x`usr_1]]', false],
     ['@[A`x`da](usr_1)', false],
-  ])('%j: %s', (content, found) => expect(linksIn(content).length > 0).toBe(found))
+  ])('%j contains a link: %s', (content, found) => expect(linksIn(content).length > 0).toBe(found))
 })

@@ -1,4 +1,4 @@
-/** Page size, pages and cursors (docs/contract.md#pagination). */
+/** The parameters `limit` and `cursor`, and pages (docs/contract.md#pagination). */
 import { describe, expect, test } from '@jest/globals'
 import { ApiError } from '../../src/kernel/errors.js'
 import { idTimestamp } from '../../src/kernel/ids.js'
@@ -12,7 +12,7 @@ describe('limit', () => {
     [1, 1],
     [50, 50],
     [100, 100],
-  ])('%s is a page of %i', (limit, size) => expect(checkPageLimit({ limit: limit as number })).toBe(size))
+  ])('%s requests a page of %i', (limit, size) => expect(checkPageLimit({ limit: limit as number })).toBe(size))
 
   test.each([0, -1, 101, 1.5, Number.NaN, Number.POSITIVE_INFINITY, Number.MAX_SAFE_INTEGER, '10'])(
     '%s is refused',
@@ -22,7 +22,7 @@ describe('limit', () => {
     },
   )
 
-  test('backlinks: 1 to 50, default 10', () => {
+  test('the caller can set another maximum and default, as for backlinks', () => {
     expect(checkPageLimit({}, 50, 10)).toBe(10)
     expect(checkPageLimit({ limit: 50 }, 50, 10)).toBe(50)
     expect(() => checkPageLimit({ limit: 51 }, 50, 10)).toThrow('from 1 to 50')
@@ -35,7 +35,7 @@ describe('page', () => {
     [[], 2, [], null],
     [['a'], 2, ['a'], null],
     [['a', 'b'], 2, ['a', 'b'], null],
-    // One row more than the limit shows that there is another page.
+    // The query reads one row more than the limit. If there is such a row, there is another page.
     [['a', 'b', 'c'], 2, ['a', 'b'], 'b'],
     [['a', 'b'], 1, ['a'], 'a'],
   ])('of rows %j with limit %i: %j, next cursor %j', (ids, limit, data, nextCursor) =>
@@ -46,12 +46,12 @@ describe('page', () => {
 describe('cursor', () => {
   const id = 'usr_01m82xbyw7eyyr72s66vw463dr'
 
-  test.each([undefined, null])('%s is the first page', (cursor) => {
+  test.each([undefined, null])('%s selects the first page', (cursor) => {
     expect(whereBelowCursor('usr', cursor)).toEqual({})
     expect(whereOlderThanCursor('usr', cursor)).toEqual({})
   })
 
-  test('an id of the list continues below it', () => {
+  test('an id selects the rows with lower ids', () => {
     expect(whereBelowCursor('usr', id)).toEqual({ id: { lt: id } })
     expect(whereOlderThanCursor('usr', id)).toEqual({ id: { lt: id }, createdAt: { lte: idTimestamp(id) } })
   })

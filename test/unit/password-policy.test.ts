@@ -1,4 +1,4 @@
-/** The password policy of an issuer (docs/contract.md#password-policy): the pure rules. */
+/** The password policy of an issuer (docs/contract.md#password-policy), except the check for breached passwords. */
 import { describe, expect, test } from '@jest/globals'
 import { ApiError } from '../../src/kernel/errors.js'
 import { DAY } from '../../src/kernel/time.js'
@@ -15,7 +15,9 @@ import {
 const policyWith = (password_policy: Partial<PasswordPolicy> = {}) =>
   passwordPolicyOf({ settings: { security: { password_policy } } })
 
-/** The codes of the violated rules. The context is used only for the service that lists breached passwords. */
+/**
+ * Returns the codes of the violated rules. Only `check_breached` uses the context, so an empty object is sufficient.
+ */
 async function violations(policy: Partial<PasswordPolicy>, password: string, owner: Partial<PasswordOwner> = {}) {
   const fullOwner = { username: '', profile: null, ...owner }
   try {
@@ -31,7 +33,7 @@ async function violations(policy: Partial<PasswordPolicy>, password: string, own
 
 const relaxed = { min_length: 1, disallow_common: false, disallow_user_info: false }
 
-test('the defaults: 8 to 128 characters, not common, not the name of the user', () => {
+test('the defaults are 8 to 128 characters, no common password and no name of the user', () => {
   expect(passwordPolicyOf({ settings: {} })).toEqual({
     min_length: 8,
     max_length: 128,
@@ -78,7 +80,7 @@ describe('rules', () => {
       'abc',
       ['too_short', 'needs_uppercase', 'needs_digit', 'needs_symbol'],
     ],
-  ])('%s', async (_, policy, password, codes) =>
+  ])('length and characters: %s', async (_, policy, password, codes) =>
     expect(await violations({ ...relaxed, ...policy }, password)).toEqual(codes),
   )
 
@@ -92,7 +94,7 @@ describe('rules', () => {
   )
 })
 
-describe('words of the user', () => {
+describe('disallow_user_info', () => {
   const owner = {
     username: 'Ada.Lovelace@example.com',
     profile: { given_name: 'Augusta', family_name: 'Byron King', nickname: 'Al', city: 'London' },
@@ -104,7 +106,7 @@ describe('words of the user', () => {
     ['xxAuGuStAxx', false],
     ['the byron family', false],
     ['a king of old', false],
-    // Words below four letters do not count, nor fields that are not names, nor the domain alone.
+    // Names with fewer than four letters, other profile fields, and parts of the username are allowed.
     ['always an alibi', true],
     ['london bridge', true],
     ['example.com rules', true],
@@ -117,7 +119,7 @@ describe('words of the user', () => {
   })
 })
 
-describe('earlier passwords', () => {
+describe('history', () => {
   test.each<[number, string, string[]]>([
     [0, 'first one', []],
     [1, 'third one', ['used_before']],
@@ -125,7 +127,7 @@ describe('earlier passwords', () => {
     [2, 'second one', ['used_before']],
     [3, 'first one', ['used_before']],
     [3, 'fourth one', []],
-  ])('with a history of %i: %j', async (history, password, codes) => {
+  ])('with history %i, checking the new password %j returns the codes %j', async (history, password, codes) => {
     const previousHashes = await Promise.all(['third one', 'second one', 'first one'].map(hashPassword))
     expect(await violations({ ...relaxed, history }, password, { previousHashes })).toEqual(codes)
   })

@@ -27,12 +27,12 @@ describe('the rule that rejects a URI', () => {
     [{ allow_loopback: false }, APP, undefined],
     [{ allow_loopback: false }, 'https://localhost.example.com/cb', undefined],
     [{ allow_loopback: false }, NATIVE, undefined],
-    // allow_private_use_schemes
+    // allow_private_use_schemes applies to all schemes except http and https.
     [{ allow_private_use_schemes: false }, NATIVE, 'allow_private_use_schemes'],
     [{ allow_private_use_schemes: false }, 'com.example.app://callback', 'allow_private_use_schemes'],
     [{ allow_private_use_schemes: false }, 'http://127.0.0.1/cb', undefined],
     [{ allow_private_use_schemes: false }, APP, undefined],
-    // allowed_hosts: exact hosts, with any port.
+    // allowed_hosts requires the exact host and allows any port.
     [hosts('app.example.com'), APP, undefined],
     [hosts('app.example.com'), 'https://app.example.com:8443/cb', undefined],
     [hosts('app.example.com'), 'https://example.com/cb', 'allowed_hosts'],
@@ -41,7 +41,7 @@ describe('the rule that rejects a URI', () => {
     [hosts('app.example.com'), 'https://evil.example/app.example.com', 'allowed_hosts'],
     [hosts('app.example.com'), 'https://app.example.com./cb', 'allowed_hosts'],
     [hosts('a.example', 'app.example.com'), APP, undefined],
-    // Both sides are converted to lowercase and A-labels.
+    // The rule and the URI are compared in lowercase and with A-labels (RFC 5890).
     [hosts('App.EXAMPLE.com'), APP, undefined],
     [hosts('bücher.example'), 'https://xn--bcher-kva.example/cb', undefined],
     [hosts('*.Bücher.example'), 'https://www.xn--bcher-kva.example/cb', undefined],
@@ -54,13 +54,13 @@ describe('the rule that rejects a URI', () => {
     // IP addresses are allowed as hosts.
     [hosts('203.0.113.5'), 'https://203.0.113.5/cb', undefined],
     [hosts('[2001:DB8::1]'), 'https://[2001:db8::1]:8443/cb', undefined],
-    // Loopback hosts and private-use schemes have separate rules.
+    // allowed_hosts does not apply to loopback hosts and private-use schemes.
     [hosts('a.example'), 'http://127.0.0.1/cb', undefined],
     [hosts('a.example'), NATIVE, undefined],
-    // An invalid stored rule allows no host.
+    // An empty list, which validation refuses, would allow no host.
     [hosts(), APP, 'allowed_hosts'],
     [{ allow_loopback: false, allow_private_use_schemes: false, allowed_hosts: ['app.example.com'] }, APP, undefined],
-  ])('%j, %s: %s', (rules, uri, rule) => expect(refusedBy(rules, uri)).toBe(rule))
+  ])('with %j, %s violates %s', (rules, uri, rule) => expect(refusedBy(rules, uri)).toBe(rule))
 })
 
 describe('validation of the rules', () => {
@@ -69,7 +69,7 @@ describe('validation of the rules', () => {
     [{}],
     [{ allowed_hosts: null }],
     [{ allow_loopback: false, allow_private_use_schemes: false, allowed_hosts: ['a.example', '*.b.example'] }],
-  ])('%j', (value) => expect(isAccepted(value)).toBe(true))
+  ])('%j is accepted', (value) => expect(isAccepted(value)).toBe(true))
   test.each<[unknown]>([
     [null],
     [[]],
@@ -77,7 +77,7 @@ describe('validation of the rules', () => {
     [{ allow_loopback: 'no' }],
     [{ allow_loopback: null }],
     [{ allow_private_use_schemes: 0 }],
-    // An empty list is rejected because it probably means that any host is allowed.
+    // An empty list would refuse all hosts. Null allows all hosts.
     [{ allowed_hosts: [] }],
     [{ allowed_hosts: 'app.example.com' }],
     [{ allowed_hosts: {} }],
@@ -106,7 +106,7 @@ describe('validation of the rules', () => {
       'xn--.example',
       '*.203.0.113.5',
       '*.[2001:db8::1]',
-      // Loopback hosts have a separate rule.
+      // Loopback hosts are governed by allow_loopback.
       'localhost',
       'LOCALHOST',
       '127.0.0.1',

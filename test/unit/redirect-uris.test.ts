@@ -26,7 +26,7 @@ describe('registration', () => {
     'http://localhost:3000/cb',
     'https://localhost/cb',
     `https://app.example.com/${'x'.repeat(2024)}`,
-  ])('%s', (uri) => {
+  ])('%s is accepted', (uri) => {
     for (const type of types) expect(redirectUriError(type, uri)).toBeUndefined()
   })
 
@@ -38,7 +38,7 @@ describe('registration', () => {
     ['https:///cb', 'host'],
     ['https:app.example.com/cb', 'host'],
     ['https:/app.example.com/cb', 'host'],
-    // Case and spelling of the host.
+    // The scheme and the host must be in lowercase and in canonical form.
     ['HTTPS://app.example.com/cb', 'host'],
     ['https://App.example.com/cb', 'lower case'],
     ['https://bücher.example/cb', 'URI characters'],
@@ -48,13 +48,13 @@ describe('registration', () => {
     ['https://2130706433/cb', 'canonical'],
     ['https://[0:0:0:0:0:0:0:1]/cb', 'canonical'],
     ['https://*.example.com/cb', 'wildcards'],
-    // Ports.
+    // The port must be valid and in canonical form.
     ['https://app.example.com:/cb', 'canonical'],
     ['https://app.example.com:0443/cb', 'leading zeros'],
     ['https://app.example.com:0/cb', 'leading zeros'],
     ['https://app.example.com:65536/cb', 'absolute'],
     ['https://app.example.com:port/cb', 'absolute'],
-    // HTTP only on loopback hosts.
+    // http is allowed only for loopback hosts.
     ['http://app.example.com/cb', 'https'],
     ['http://127.0.0.2/cb', 'https'],
     ['http://localhost.example.com/cb', 'https'],
@@ -80,7 +80,7 @@ describe('registration', () => {
     ['https://app.example.com/\u2028', 'whitespace'],
     ['https:\\\\app.example.com/cb', 'backslashes'],
     ['https://app.example.com\\@evil.example/cb', 'backslashes'],
-    // Characters that URIs do not contain.
+    // Characters that a URI must not contain (RFC 3986).
     ['https://app.example.com/é', 'URI characters'],
     ['https://app.example.com/%zz', 'URI characters'],
     ['https://app.example.com/%2', 'URI characters'],
@@ -107,12 +107,12 @@ describe('registration', () => {
     ['file:///etc/passwd', false],
     ['ftp://app.example.com/cb', false],
     ['urn:ietf:wg:oauth:2.0:oob', false],
-  ])('the private-use scheme of %s is accepted of a native client: %s', (uri, accepted) => {
+  ])('%s is accepted for a native client: %s', (uri, accepted) => {
     expect(redirectUriError('native', uri) === undefined).toBe(accepted)
     for (const type of ['web', 'spa'] as const) expect(redirectUriError(type, uri)).toBeDefined()
   })
 
-  test('each error names the position in the list; machine-to-machine clients have no redirect URIs', () => {
+  test('each error names the index in the list, and machine-to-machine clients may have no redirect URIs', () => {
     const list = ['https://app.example.com/cb', 'http://app.example.com/cb', 'x']
     expect(redirectUriErrors('redirect_uris', 'web', list).map(({ field, code }) => [field, code])).toEqual([
       ['redirect_uris[1]', 'invalid_format'],
@@ -147,7 +147,7 @@ describe('matching', () => {
     ['https://app.example.com/cb', 'https://app.example.com/x/../cb'],
     ['https://app.example.com/cb', ''],
     ['https://app.example.com', 'https://app.example.com/'],
-    // The loopback hosts are not interchangeable, and only HTTP may vary the port.
+    // Different loopback hosts do not match, and only the port of http loopback URIs may vary.
     ['http://127.0.0.1/cb', 'http://localhost/cb'],
     ['http://127.0.0.1/cb', 'http://[::1]/cb'],
     ['http://127.0.0.1/cb', 'https://127.0.0.1:3000/cb'],
@@ -181,5 +181,5 @@ describe('matching', () => {
     expect(isRedirectUriAllowed([registered], requested, false)).toBe(false)
   })
 
-  test('no registered URI allows nothing', () => expect(isRedirectUriAllowed([], '', true)).toBe(false))
+  test('an empty list allows no URI', () => expect(isRedirectUriAllowed([], '', true)).toBe(false))
 })

@@ -1,4 +1,4 @@
-/** Paths and methods that the router finds. */
+/** How the router finds the route for a method and a path. */
 import { expect, test } from '@jest/globals'
 import { createRouter } from '../../src/platform/http/router.js'
 
@@ -20,16 +20,16 @@ test.each([
   ['PATCH', '/users/ada', 'user', { user_id: 'ADA' }],
   ['POST', '/users/import', 'import', {}],
   ['GET', '/users/ada/notes/7', 'note', { user_id: 'ADA', note_id: '7' }],
-])('%s %s is the route %s', (method, path, route, parameters) => {
+])('%s %s has the route %s', (method, path, route, parameters) => {
   expect(match(method, path)).toMatchObject({ route, parameters })
 })
 
 test.each([
   ['DELETE', '/users', ['GET', 'POST']],
   ['PUT', '/users/ada', ['GET', 'PATCH']],
-  // A literal segment wins, also where it does not support the method.
+  // The path /users/import takes precedence over /users/{user_id}, also for a method that it does not support.
   ['GET', '/users/import', ['POST']],
-])('%s %s: the path exists, for %j', (method, path, methods) => {
+])('%s %s has no route, but the path has routes for %j', (method, path, methods) => {
   const found = match(method, path)
   expect(found?.route).toBeUndefined()
   expect([...found!.routesByMethod.keys()]).toEqual(methods)
@@ -44,6 +44,6 @@ test.each([
   '/users/ada/notes',
   '/users/ada/notes/x',
   '/users/ada/notes/7/8',
-])('there is no path %j', (path) => {
+])('no route has the path %j', (path) => {
   expect(match('GET', path)).toBeUndefined()
 })

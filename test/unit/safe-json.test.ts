@@ -1,4 +1,4 @@
-/** The check of all JSON and form input before a handler runs (docs/contract.md#input-checks). */
+/** The check of JSON bodies and forms before a handler runs (docs/contract.md#input-checks). */
 import { describe, expect, test } from '@jest/globals'
 import { parseJson, UnsafeInputError, unsafeInputError } from '../../src/kernel/safe-json.js'
 
@@ -56,7 +56,7 @@ describe('refused', () => {
   })
 })
 
-test('values that are not JSON, as of forms, are checked as well', () => {
+test('parsed values, such as those of forms, are checked too', () => {
   expect(unsafeInputError(undefined)).toBeUndefined()
   expect(unsafeInputError({ a: undefined })).toBeUndefined()
   expect(unsafeInputError({ client_id: 'x\0' })).toBe('client_id contains a NUL character or a lone surrogate.')

@@ -1,4 +1,4 @@
-/** What granted scopes include and lack (docs/contract.md#scopes-and-authorization). */
+/** Which scopes the granted scopes include (docs/contract.md#scopes-and-authorization). */
 import { describe, expect, test } from '@jest/globals'
 import {
   ALL_SCOPES,
@@ -12,6 +12,7 @@ import {
   scopeTokenPattern,
 } from '../../src/kernel/scopes.js'
 
+/** Number of platform scopes. */
 const count = Object.keys(scopeResources).length * scopeActions.length + 1
 
 test.each<[string, boolean]>([
@@ -39,7 +40,7 @@ test.each<[string[], string, boolean]>([
   [['issuers:manage'], 'issuers:write', true],
   [['issuers:manage'], 'issuers:delete', true],
   [['issuers:read', 'issuers:write', 'issuers:delete'], 'issuers:manage', false],
-  // A resource does not include its children, nor the reverse.
+  // The scope of a resource does not include those of its children or of its parent.
   [['issuers:manage'], 'issuers.users:read', false],
   [['issuers.users:manage'], 'issuers.users.tokens:read', false],
   [['issuers.users:manage'], 'issuers:read', false],
@@ -50,7 +51,7 @@ test.each<[string[], string, boolean]>([
   // Not a platform scope, so callers without full authority can grant it.
   [['svc:manage'], 'svc:all', false],
   [[], 'accounts:read', false],
-  // Scopes of tenants follow the same rule.
+  // `manage` has the same meaning in scopes of applications.
   [['orders:manage'], 'orders:read', true],
   [['orders'], 'orders', true],
   [['orders'], 'orders:read', false],
@@ -70,7 +71,7 @@ describe('covered and missing scopes', () => {
     expect([...coveredScopes(granted), ...missingScopes(granted)].sort()).toEqual(coveredScopes([ALL_SCOPES]))
   })
 
-  test('names them, sorted', () => {
+  test('coveredScopes returns a sorted list', () => {
     expect(coveredScopes(['accounts:manage'])).toEqual([
       'accounts:delete',
       'accounts:manage',
@@ -94,7 +95,9 @@ test.each<[string[], string[], string[]]>([
     ['accounts:write', 'notes:manage'],
     ['notes:read', 'accounts:write'],
   ],
-])('%j and %j have %j in common', (one, other, common) => expect(intersectScopes(one, other)).toEqual(common))
+])('the intersection of %j and %j is %j', (first, second, intersection) =>
+  expect(intersectScopes(first, second)).toEqual(intersection),
+)
 
 test.each<[string, boolean]>([
   ['openid', true],
