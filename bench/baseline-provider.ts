@@ -1,7 +1,8 @@
 /**
  * Runs an unmodified oidc-provider with an in-memory adapter in its own process, as the baseline of the token
- * benchmark. It has the same version, algorithm (ES256), JWT access tokens through resource indicators and rotated
- * refresh tokens as Gatehouse, but no database, tenants, sessions or hashed secrets.
+ * benchmark. It has the same version of oidc-provider as Gatehouse, signs with the same algorithm (ES256), and also
+ * issues JWT access tokens by resource indicators and rotated refresh tokens. It has no database, no tenants, no
+ * sessions and no hashed secrets.
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { generateKeyPairSync, type KeyObject } from 'node:crypto'
@@ -20,21 +21,22 @@ const SCOPES = 'a:read b:read'
 interface BaselineFacts {
   origin: string
   refreshTokens: string[]
-  /** The unmodified provider does not introspect JWTs; see `takeJwts`. */
+  /** A JWT access token with the marker that `enableJwtIntrospection` requires. */
   jwt: string
+  /** An opaque access token. */
   opaque: string
 }
 
 export interface BaselineProvider extends BaselineFacts {
   client: typeof client
-  /** CPU seconds that the process has used, user and system. */
+  /** Returns the CPU seconds that the process has used, in user and system mode. */
   cpuSeconds(): number
   stop(): void
 }
 
 /**
  * Starts the baseline provider.
- * @param refreshTokenCount number of refresh tokens that it issues at the start
+ * @param refreshTokenCount the number of refresh tokens that the provider issues at its start
  */
 export async function startBaselineProvider(refreshTokenCount: number): Promise<BaselineProvider> {
   const child: ChildProcess = fork(fileURLToPath(import.meta.url), [String(refreshTokenCount)], {
@@ -47,7 +49,8 @@ export async function startBaselineProvider(refreshTokenCount: number): Promise<
 }
 
 /**
- * Returns the CPU seconds of another process, as `process.cpuUsage` reports them inside it. Reads /proc: Linux only.
+ * Returns the CPU seconds that another process has used, in user and system mode. Works only on Linux, because it reads
+ * /proc.
  */
 export function cpuSecondsOf(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ')
@@ -152,8 +155,9 @@ async function serve(refreshTokenCount: number): Promise<void> {
 }
 
 /**
- * Makes the unmodified provider introspect JWTs, as cheaply as possible: a marker passes the check that refuses every
- * JWT, then jose verifies the signature and the times.
+ * Makes the unmodified provider introspect JWTs at the lowest possible cost. oidc-provider does not look up a token
+ * that looks like a JWT, so the tokens begin with the marker `~`. `find` removes the marker and verifies the signature
+ * and the times with jose.
  */
 async function enableJwtIntrospection(provider: Provider, key: KeyObject): Promise<void> {
   const original = provider.AccessToken.find.bind(provider.AccessToken)

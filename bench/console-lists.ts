@@ -1,7 +1,7 @@
 /**
- * Measures pages of the console's lists on large tables: the console's own operations (first page, middle page and
- * searches), compared with the first page of a list with one hundredth of the rows. Every table also has newer rows of
- * other tenants. Option: number of rows (1,000,000).
+ * Measures the lists of the console on large tables. Runs the operations of the console for the first page, a page in
+ * the middle and searches, and compares their times with the first page of a list with one hundredth of the rows. Every
+ * table also has newer rows of other tenants. Option: the number of rows (1,000,000).
  */
 import { readFileSync } from 'node:fs'
 import { type FragmentDefinitionNode, Kind, type OperationDefinitionNode, parse, print } from 'graphql'
@@ -167,7 +167,8 @@ async function seedAllTables(
   const ids: Record<string, string[]> = { users: await seedTable(db, folder, usersTable, scope, count) }
   for (const kind of [...issuerTables(ids['users']!), ...consoleTables])
     ids[kind.table] = await seedTable(db, folder, kind, scope, count)
-  // One row in a hundred matches, and these are the oldest: a list with the newest first finds them last.
+  // One row in a hundred matches a search. The matching rows are the oldest, which a list with the newest rows first
+  // reads last.
   await db.query(
     `UPDATE users SET status = CASE WHEN right(id, 1) < '8' THEN 'pending_approval' ELSE 'suspended' END
      WHERE issuer_id = $1 AND id < $2 AND id > $3`,

@@ -1,7 +1,7 @@
 /**
- * Measures how long the console takes to become usable in Chromium with an empty cache: from the navigation until the
- * list is drawn, and until its button reacts. A static page of the same server shows how busy the machine is. Option:
- * number of visits per page (10).
+ * Measures how long the console takes to become usable in Chromium with an empty cache: the time from the navigation
+ * until the list is drawn, and until the button of the page reacts. The time of a static page of the same server shows
+ * how busy the machine is. Option: the number of visits per page (10).
  */
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { ADMIN, signInAsAdministrator } from '../test/browser/console-fixture.js'
@@ -14,7 +14,7 @@ const USERS = 60
 interface PageVisit {
   page: string
   path: string
-  /** The button that opens a dialog. */
+  /** The label of the button that opens a dialog. */
   button: string
 }
 
@@ -48,7 +48,7 @@ async function measure(server: Server, browser: Browser, times: number) {
   const first = await browser.newContext()
   await signInAsAdministrator(await first.newPage(), `${server.baseUrl}/console${at}`)
   await first.pages()[0]!.getByRole('heading', { level: 1 }).first().waitFor()
-  // The context has only the session cookie: each visit starts with an empty cache.
+  // The browser context contains only the session cookie, so each visit starts with an empty cache.
   const storageState = await first.storageState()
   await first.close()
   const newSignedInContext = (): Promise<BrowserContext> => browser.newContext({ storageState })
@@ -95,7 +95,7 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
   return performance.now() - began
 }
 
-/** Clicks the button as soon as it exists. Both times start with the navigation. */
+/** Clicks the button as soon as it exists. Both measured times begin with the navigation. */
 async function measurePage(context: BrowserContext, url: string, button: string) {
   const page: Page = await context.newPage()
   // CPU time of the page's main thread, which does not depend on the load of the machine.

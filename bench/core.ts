@@ -1,4 +1,4 @@
-/** Measures the server CPU that `/v1` reads, lists and writes cost, in requests per CPU second. */
+/** Measures reads, lists and writes of `/v1`, in requests per CPU second of the server. */
 import autocannon from 'autocannon'
 import { createFolder, removeFolder, startServer } from './server.js'
 
@@ -36,7 +36,7 @@ export async function bench(): Promise<Record<string, unknown>[]> {
       requests: [{ headers, ...request }],
     })
     const cpu = server.cpuSeconds() - before
-    // Reading the counters costs a few transactions in both processes.
+    // Reading this counter also costs a few transactions.
     const statements = ((await server.commits()) - commits) / result.requests.total
     rows.push({
       figure,

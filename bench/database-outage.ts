@@ -1,14 +1,15 @@
 /**
- * Checks what clients see while the database is killed, stopped and frozen, and that no acknowledged change is lost:
- * the long form of test/stories.
+ * Checks the responses of Gatehouse while the database is killed, stopped and frozen, and that no acknowledged change
+ * is lost. The long form of test/stories/database-outage.test.ts.
  */
 import { type Outage, runOutageScenario } from '../test/setup/outage-scenario.js'
 
-/** One round. `frozen` is longer than any request may wait. */
+/** The outages of one round. The numbers are durations in milliseconds. */
 const round: readonly Outage[] = ['killed', 'crashed', { stopped: 10_000 }, 'crashed', 'killed', { frozen: 10_000 }]
 
-/** @param options number of rounds (5) and of acknowledged changes between two outages (300) */
+/** @param options the number of rounds (5), and the number of acknowledged changes between two outages (300) */
 export async function bench([rounds = '5', between = '300']: string[]): Promise<Record<string, unknown>[]> {
+  // The last outage is longer than any request may wait.
   const outages = [...Array(Number(rounds)).fill(round).flat(), { frozen: 40_000 }]
   const { responses, statuses, unanswered, lost, withoutEvent, neverAccepted, ended, ...rest } =
     await runOutageScenario(outages, Number(between))

@@ -1,6 +1,7 @@
 /**
- * Measures event queries of an account with 9,000,000 events against an account with 10,000, in a table of 10,000,000:
- * list pages with each filter, and counts over 30 days. Option: total number of events.
+ * Measures event queries in a table with 10,000,000 events: list pages with each filter, and counts over 30 days.
+ * Compares the times for an account with 9,000,000 events with those for an account with 10,000 events. Option: the
+ * total number of events (10,000,000).
  */
 import pg from 'pg'
 import { readConfig } from '../src/config.js'
@@ -39,7 +40,7 @@ async function measure(folder: string, server: Server, count: number): Promise<R
   const [few, many] = [await createAccount('Few'), await createAccount('Many')]
   const { url } = await startDatabaseServer(readConfig({ DATA_DIR: folder }), () => {}, true)
   const db = new pg.Client({ connectionString: url })
-  // After a failed measurement, the database stops before this connection closes.
+  // If a measurement fails, the database stops while this connection is open, and the connection emits an error event.
   db.on('error', () => {})
   await db.connect()
   await seedEvents(db, [few, many], count)
@@ -59,7 +60,7 @@ async function measure(folder: string, server: Server, count: number): Promise<R
   return [...pageResults, ...countResults]
 }
 
-/** Request paths by the label in the report. */
+/** The request paths by their labels in the report. */
 type PathsByName = Record<string, string>
 
 async function createRequestPaths(
@@ -104,7 +105,8 @@ async function createRequestPaths(
     '30 days by type and day': `/aggregate?group_by=type&interval=day&${days}`,
     '30 days by type and hour': `/aggregate?group_by=type&interval=hour&${days}`,
   }
-  // Queries that read thousands of events run separately, because they evict the other queries' pages from memory.
+  // The queries that read thousands of events run separately, because they evict the pages of other queries from
+  // memory.
   const counts: PathsByName = {
     'one user by type': '/aggregate?group_by=type&user_id=usr_77',
     'one day by type, with different users': `/aggregate?group_by=type&count_unique=user_id&after=${today - DAY}&before=${today}`,
@@ -128,8 +130,8 @@ function createApiClient({ baseUrl, authorization }: Server) {
 }
 
 /**
- * Runs the requests in turn, so that a busy moment of the machine affects all of them.
- * @returns the medians and minimums in milliseconds
+ * Runs the requests alternately, so that other load of the machine affects all of them equally.
+ * @returns the medians and minimums of their times in milliseconds
  */
 async function measureInterleaved(
   [few, many]: PathsByName[],
@@ -177,15 +179,16 @@ const sampleValues = [
   '{"ip_address":"192.0.2.7","user_agent":"Mozilla/5.0 (X11; Linux x86_64)","request_id":"req_1","method":"POST","path":"/"}',
 ]
 
-/** The timestamp of an identifier as src/kernel/ids.ts encodes it: 48 bits in ten base-32 digits. */
+/** SQL that encodes the timestamp of an identifier as src/kernel/ids.ts does: 48 bits in ten base-32 digits. */
 const timeDigits = Array.from({ length: 10 }, (_, n) => {
   return `substr('0123456789abcdefghjkmnpqrstvwxyz', ((at >> ${45 - 5 * n}) & 31)::int + 1, 1)`
 }).join(' || ')
 
 /**
- * Inserts events $1 to $2 of $3, starting at time $4, one every $5 milliseconds. `mixed` scatters the numbers, so that
- * every thousandth event has the same mix of values as all events. Rare types occur once in 151 events, which still
- * fills a page among 10,000. One frequent type never has a client.
+ * Inserts the events number $1 to $2 of $3. The first one is at the time $4, and the others follow every $5
+ * milliseconds. `mixed` is a hash of the number, so that every thousandth event has the same mix of values as all
+ * events. One in 151 events has a rare type, so an account with 10,000 events has enough of them for a full page.
+ * Events of one frequent type never have a client.
  */
 const insertEventsSql = `
   INSERT INTO events (id, type, created_at, account_id, issuer_id, user_id, client_id, auth_type, actor, target, context,
@@ -205,8 +208,8 @@ const insertEventsSql = `
     FROM generate_series($1::bigint, $2::bigint) AS n) numbered`
 
 /**
- * Creates 30 days of events in time order, of four issuers, 20 clients and 100,000 users, and their counts. The tables
- * are unlogged, which saves disk writes during the load and does not affect reads.
+ * Creates the events of 30 days in the order of their times, and their counts. The events have four issuers, 20 clients
+ * and 100,000 users. The tables are unlogged, which saves disk writes during the inserts and does not affect reads.
  */
 async function seedEvents(db: pg.Client, [few, many]: string[], count: number): Promise<void> {
   const first = Date.now() - DAYS * DAY

@@ -1,6 +1,6 @@
 /**
- * Measures the speed and the memory of a user import through the command line. The embedded PostgreSQL runs on the same
- * machine, so both share its processors. Option: `--users 100000`.
+ * Measures the speed and the memory of a user import with the command line. The embedded PostgreSQL runs on the same
+ * machine, so the import and PostgreSQL share its processors. Option: `--users 100000`.
  */
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
@@ -43,7 +43,7 @@ export async function bench(options: string[]): Promise<Record<string, unknown>[
 }
 
 /**
- * Creates lines as Auth0 exports them. The bcrypt hashes match no password, because the import does not verify them.
+ * Writes a file with lines as Auth0 exports them. The bcrypt hashes match no password; the import does not verify them.
  */
 async function writeUsers(file: string, count: number): Promise<void> {
   const stream = createWriteStream(file)
@@ -68,7 +68,7 @@ async function writeUsers(file: string, count: number): Promise<void> {
   await new Promise<void>((done) => void stream.end(() => done()))
 }
 
-/** CPU seconds of the embedded PostgreSQL so far: its main process, its running backends and the ended ones. */
+/** Returns the CPU seconds of the embedded PostgreSQL: of its main process and of its running and ended backends. */
 function databaseCpuSeconds(dataDir: string): number {
   const stats = readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
@@ -80,8 +80,8 @@ function databaseCpuSeconds(dataDir: string): number {
         return []
       }
     })
-  // The main process runs in the data folder. Its backends have the same working directory and that process as their
-  // parent.
+  // The working directory of the main process and of its backends is below the data folder. The main process is the
+  // parent of the backends.
   const databaseProcesses = stats.filter(({ folder }) => folder.startsWith(dataDir))
   const server = databaseProcesses.find(({ parent }) => !databaseProcesses.some(({ pid }) => pid === parent))
   if (!server) return 0
@@ -93,7 +93,7 @@ async function runImport(args: string[], dataDir: string): Promise<Record<string
   const env = { PATH: process.env['PATH'] ?? '', DATA_DIR: dataDir }
   const before = databaseCpuSeconds(dataDir)
   const began = performance.now()
-  // A heap this small cannot hold all users: memory must not grow with the file.
+  // The heap is too small for all users, so the import fails if its memory grows with the size of the file.
   const child = spawn(process.execPath, ['--max-old-space-size=96', cli, 'users', 'import', ...args, '--json'], {
     env,
     stdio: ['ignore', 'pipe', 'inherit'],

@@ -1,7 +1,7 @@
 /**
- * Measures pages of long lists: the first, the middle and the last page against the first page of a list with 1,000
- * rows, and user searches. Every table also has rows of other tenants that are newer than those of the list. Options:
- * number of users (1,000,000) and of rows in each other list (300,000).
+ * Measures long lists: the first page, a page in the middle, the last page, and user searches. Compares their times
+ * with the first page of a list with 1,000 rows. Every table also has rows of other tenants that are newer than the
+ * rows of the list. Options: the number of users (1,000,000), and the number of rows in each other list (300,000).
  */
 import pg from 'pg'
 import { readConfig } from '../src/config.js'
@@ -15,7 +15,7 @@ const FEW = 1_000
 const ROUNDS = 100
 
 type SendRequest = () => Promise<unknown>
-/** The first request of a group is the reference for the others. */
+/** Requests whose times are compared. The first one is the reference for the ratios of the others. */
 type MeasurementGroup = [figure: string, asks: [page: string, ask: SendRequest][]]
 
 /** @returns the cost of one page at each position, and its ratio to the reference */
@@ -45,7 +45,7 @@ async function measure(folder: string, server: Server, manyUsers: number, many: 
   const { url } = await startDatabaseServer(readConfig({ DATA_DIR: folder }), () => {}, true)
   const db = new pg.Client({ connectionString: url })
   await db.connect()
-  // Notes belong to accounts, so the rows of other tenants need another account.
+  // Notes belong to accounts, so the notes of other tenants need another account.
   const foreignAccountScope = (one: SeedScope): SeedScope => ({ ...one, accountId: `acc_of_${one.issuerId}` })
   const ids: Record<string, string[]> = { users: await seedTable(db, folder, usersTable, large, manyUsers) }
   await seedTable(db, folder, usersTable, newer, many)
@@ -65,18 +65,18 @@ async function measure(folder: string, server: Server, manyUsers: number, many: 
     const mark = path.includes('?') ? '&' : '?'
     return () => call('GET', `${path}${mark}limit=50`)
   }
-  /** The pages of a list. `filter` is a query string without the leading question mark. */
+  /** Returns the measured pages of a list. `filter` is a query string without the leading question mark. */
   const listPages = (table: string, path: (one: SeedScope) => string, filter = ''): MeasurementGroup => {
     const rows = ids[table]!
     const at = (n: number) => get(`${path(large)}?cursor=${rows[n]}${filter && `&${filter}`}`)
     return [
       `${path(large).split('/').at(-1)}${filter && `?${filter}`}`,
       [
-        // The small list has less than one page of filtered rows, so its first page is the reference.
+        // The small list has less than one page of filtered rows, so its unfiltered first page is the reference.
         ...(filter === '' ? [[`first of ${FEW}`, get(path(small))] as [string, SendRequest]] : []),
         ['first', get(`${path(large)}${filter && `?${filter}`}`)],
         ['middle', at(Math.floor(rows.length / 2))],
-        // Filtered pages are full as well, although a filter matches one row in a hundred.
+        // The long list has full pages of filtered rows, although the filter matches only one row in a hundred.
         ['last', at(filter === '' || filter === 'status=active' ? 51 : 5_101)],
       ],
     ]
@@ -106,7 +106,10 @@ async function measure(folder: string, server: Server, manyUsers: number, many: 
   return measureInterleaved(groups)
 }
 
-/** Notes have their own cursor format. No account has few notes, so the first page is the reference. */
+/**
+ * Returns the measured pages of the notes, whose cursors have a different format. No account has few notes, so the
+ * first page of the long list is the reference.
+ */
 function notePages(accountId: string, ids: string[], get: (path: string) => SendRequest): MeasurementGroup {
   const path = `/v1/accounts/${accountId}/notes`
   const time = (n: number) => Number.parseInt([...ids[n]!.slice(5, 15)].map(base32).join(''), 2)
@@ -123,7 +126,7 @@ function notePages(accountId: string, ids: string[], get: (path: string) => Send
 }
 const base32 = (digit: string) => '0123456789abcdefghjkmnpqrstvwxyz'.indexOf(digit).toString(2).padStart(5, '0')
 
-/** First pages of three lists below an issuer, in one GraphQL query. */
+/** Returns queries for the first pages of three lists of an issuer, in one GraphQL document. */
 function relationQueries(call: Call, large: SeedScope, small: SeedScope): MeasurementGroup {
   const query = `query ($accountId: ID!, $issuerId: ID!) { issuer(accountId: $accountId, issuerId: $issuerId) {
     clients(limit: 50) { data { id } } organizations(limit: 50) { data { id } } agents(limit: 50) { data { id } } } }`
@@ -158,7 +161,7 @@ function createApiClient({ baseUrl, authorization }: Server) {
   }
 }
 
-/** Runs the pages of a group in turn, so that a busy moment of the machine affects all of them. */
+/** Runs the requests of a group alternately, so that other load of the machine affects all of them equally. */
 export async function measureInterleaved(groups: MeasurementGroup[]): Promise<Record<string, unknown>[]> {
   const figures: Record<string, unknown>[] = []
   for (const [list, asks] of groups) {
@@ -166,7 +169,7 @@ export async function measureInterleaved(groups: MeasurementGroup[]): Promise<Re
     for (let round = -20; round < ROUNDS; round++) {
       for (const [n, [, ask]] of asks.entries()) {
         const began = performance.now()
-        // A request that times out is reported as "never" and not repeated.
+        // A request that fails, for example by a timeout, is reported with the time Infinity and not repeated.
         if (times[n]!.includes(Number.POSITIVE_INFINITY)) continue
         const answers = await ask().then(
           () => true,

@@ -1,4 +1,4 @@
-/** A closed-loop load generator of form posts: each caller waits for its response before it sends the next request. */
+/** A load generator for POST requests with forms. Each caller waits for a response before it sends its next request. */
 import { Client } from 'undici'
 
 export interface FormRequest {
@@ -10,19 +10,19 @@ export interface FormRequest {
 export interface LoadClient {
   /** Returns the next request. */
   next(): FormRequest
-  /** Receives the body of a 200 response, for callers whose next request depends on it. */
+  /** Called with the body of each 200 response, for callers whose next request depends on the response. */
   onResponse?(body: string): void
 }
 
 export interface LoadResult {
   requests: number
-  /** Number of responses other than 200. */
+  /** The number of responses with a status other than 200. */
   failed: number
-  /** Durations in milliseconds, ascending. */
+  /** The response times in milliseconds, in ascending order. */
   latencies: number[]
 }
 
-/** Sends requests for the given number of milliseconds, and waits for the requests in progress. */
+/** Sends requests for the given number of milliseconds, and then waits for the responses to requests in progress. */
 export async function runLoad(
   origin: string,
   clients: readonly LoadClient[],
@@ -49,7 +49,10 @@ export async function runLoad(
   return { requests: latencies.length, failed, latencies: latencies.sort((a, b) => a - b) }
 }
 
-/** @param share 0.99 for the 99th percentile */
+/**
+ * Returns a percentile of values in ascending order.
+ * @param share the percentile as a fraction, such as 0.99 for the 99th percentile
+ */
 export const percentile = (ascending: readonly number[], share: number): number =>
   ascending[Math.min(ascending.length - 1, Math.floor(ascending.length * share))] ?? Number.NaN
 
@@ -59,7 +62,7 @@ export const median = (values: readonly number[]): number =>
     0.5,
   )
 
-/** Builds a form request with HTTP Basic credentials. */
+/** Creates a form request with HTTP Basic credentials. */
 export function formRequest(
   path: string,
   client: { id: string; secret: string },

@@ -1,6 +1,7 @@
 /**
- * Simulates users who sign in repeatedly, from a process with low priority, because real browsers run on other
- * machines. The first message is the configuration, the second one stops the process, which then reports the number of
+ * Simulates users who sign in repeatedly. The simulation runs in a child process with a low priority, because real
+ * browsers run on other machines and take no processor time from the server. The first message to the child process
+ * contains the options. The second message stops the sign-ins, and the child process responds with the number of
  * completed sign-ins.
  */
 import { fork } from 'node:child_process'
@@ -15,7 +16,7 @@ export interface LoginLoadOptions {
   idpUrl: string
   issuerId: string
   client: TestClient
-  /** One set of credentials per concurrent sign-in. */
+  /** The usernames of the users. Each user signs in repeatedly, concurrently with the other users. */
   usernames: string[]
 }
 

@@ -1,4 +1,6 @@
-/** Measures discovery and the key set, and checks that they use neither the database nor oidc-provider. */
+/**
+ * Measures requests for the discovery document and the key set, and counts the database transactions that they cause.
+ */
 import autocannon from 'autocannon'
 import { createFolder, removeFolder, startServer } from './server.js'
 

@@ -1,4 +1,7 @@
-/** `npm run bench -- <name> [options]`: runs one benchmark file and prints its figures as a table. */
+/**
+ * The program of `npm run bench -- <name> [options]`. Runs one benchmark of this folder and prints its results as a
+ * table.
+ */
 import { readdirSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
@@ -13,7 +16,7 @@ const names = readdirSync(folder)
 
 const [name = '', ...options] = process.argv.slice(2)
 if (!names.includes(name)) {
-  process.stderr.write(`Which benchmark? ${names.join(', ')}\nExample: npm run bench -- ${names[0]}\n`)
+  process.stderr.write(`Specify a benchmark: ${names.join(', ')}.\nExample: npm run bench -- ${names[0]}\n`)
   process.exit(1)
 }
 const { bench } = (await import(`./${name}.js`)) as { bench(options: string[]): Promise<Record<string, unknown>[]> }

@@ -1,4 +1,4 @@
-/** Inserts hundreds of thousands of rows for benchmarks, with COPY from a file in time order. */
+/** Inserts hundreds of thousands of rows for benchmarks, with COPY from a file in the order of their times. */
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { createWriteStream, rmSync } from 'node:fs'
@@ -8,29 +8,30 @@ import { finished } from 'node:stream/promises'
 import type pg from 'pg'
 import { type IdPrefix, newRow } from '../src/kernel/ids.js'
 
-/** The tenant that the rows belong to. */
+/** The ids of the resources that the rows belong to. */
 export interface SeedScope {
   accountId: string
   issuerId: string
   orgId: string
-  /** The user who owns the sessions. */
+  /** The user of the sessions. */
   userId: string
-  /** The webhook that the deliveries belong to. */
+  /** The webhook of the deliveries. */
   webhookId: string
 }
 
 type Values = Record<string, unknown>
 
-/** A table with the columns of a row besides its id and times. `n` counts from zero. */
+/** A table and the values of its rows. */
 export interface SeedTable {
   table: string
   idPrefix: IdPrefix
+  /** Returns the columns of the row number `n` (from zero), without `id`, `created_at` and `updated_at`. */
   row(place: SeedScope, n: number): Values
 }
 
 const issuerColumns = ({ accountId, issuerId }: SeedScope): Values => ({ account_id: accountId, issuer_id: issuerId })
 const organizationColumns = (place: SeedScope): Values => ({ ...issuerColumns(place), org_id: place.orgId })
-/** One row in a hundred. */
+/** Returns `rare` for one row in a hundred, otherwise `often`. */
 const oneInHundred = (n: number, often: string, rare: string): string => (n % 100 === 0 ? rare : often)
 
 const givenNames = ['ada', 'bo', 'chidi', 'dunja', 'emre', 'fatou', 'grace', 'hedy', 'ines', 'joan']
@@ -56,7 +57,10 @@ export const usersTable: SeedTable = {
   },
 }
 
-/** The other lists that can be long. `userIds` are the users who become members. */
+/**
+ * Returns the tables behind the other long lists of an issuer, besides users.
+ * @param userIds the users who become members of the organization
+ */
 export const issuerTables = (userIds: readonly string[]): SeedTable[] => [
   {
     table: 'clients',
@@ -152,14 +156,14 @@ export const issuerTables = (userIds: readonly string[]): SeedTable[] => [
   },
 ]
 
-/** Accounts have no parent. */
+/** The table of accounts, whose rows do not belong to a tenant. */
 export const accountsTable: SeedTable = {
   table: 'accounts',
   idPrefix: 'acc',
   row: (_, n) => ({ name: `Account ${n}` }),
 }
 
-/** More tables, which only `console-lists` fills. */
+/** The tables that only the benchmark `console-lists` fills. */
 export const consoleTables: readonly SeedTable[] = [
   {
     table: 'issuers',
@@ -202,8 +206,9 @@ export const consoleTables: readonly SeedTable[] = [
 ]
 
 /**
- * Inserts `count` rows of this kind, each newer than all existing rows.
- * @returns their identifiers, oldest first
+ * Inserts `count` rows into a table. The rows are newer than all existing rows.
+ * @param folder the directory of the temporary file for COPY
+ * @returns the identifiers of the inserted rows, oldest first
  */
 export async function seedTable(
   db: pg.Client,
@@ -225,7 +230,7 @@ export async function seedTable(
   }
   out.end()
   await finished(out)
-  // The database runs under another operating system user.
+  // If the benchmark runs as root, the database server runs as another user, who must be able to read the file.
   await chmod(folder, 0o755)
   await chmod(file, 0o644)
   await db.query(`COPY ${table} (${columns.join(', ')}) FROM '${file}'`)

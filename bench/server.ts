@@ -1,4 +1,4 @@
-/** Starts a Gatehouse process for a benchmark, on an embedded database in a temporary folder. */
+/** Starts a Gatehouse process for a benchmark, with the embedded database in a temporary folder. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -14,11 +14,13 @@ import { startDatabaseServer } from '../src/platform/postgres/database-server.js
 const cli = fileURLToPath(new URL('../src/cli.js', import.meta.url))
 
 /**
- * As in the start script of package.json: a small young generation saves tens of megabytes of memory in an idle
- * process.
+ * The options of the script `start` in package.json. A small young generation of the heap saves tens of megabytes of
+ * memory in an idle process.
  */
 const flags = ['--max-semi-space-size=8']
-/** If set to a folder, each server writes its CPU profile there. */
+/**
+ * The folder into which each server writes a CPU profile, from the environment variable PROFILES; undefined for none.
+ */
 const profiles = process.env['PROFILES']
 if (profiles) flags.push('--cpu-prof', `--cpu-prof-dir=${profiles}`)
 
@@ -26,13 +28,13 @@ export interface Server {
   baseUrl: string
   idpUrl: string
   authorization: string
-  /** Milliseconds from the start of the process until /readyz returns 200. */
+  /** The time from the start of the process until /readyz returned 200, in milliseconds. */
   readyAfterMs: number
-  /** Resident memory of the node process in MB. */
+  /** Returns the resident memory of the Node.js process in MB. */
   memoryMb(): number
-  /** Transactions that the database has committed so far. A single statement counts as one transaction. */
+  /** Returns the number of transactions that the database has committed. A single statement counts as a transaction. */
   commits(): Promise<number>
-  /** CPU seconds that the node process has used, user and system. */
+  /** Returns the CPU seconds that the Node.js process has used, in user and system mode. */
   cpuSeconds(): number
   stop(): Promise<void>
 }

@@ -4,7 +4,7 @@ import { createFolder, removeFolder, startServer } from './server.js'
 
 const median = (values: number[]): number => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)]!
 
-/** @returns milliseconds and megabytes, the median of three rounds */
+/** @returns the medians of three rounds, in milliseconds and megabytes */
 export async function bench(): Promise<Record<string, unknown>[]> {
   const first: number[] = []
   const later: number[] = []

@@ -1,7 +1,8 @@
 /**
  * Compares the token endpoints of Gatehouse with an unmodified in-memory oidc-provider (baseline-provider.ts), in
- * requests per CPU second of the server process. The rounds alternate, so that other load of the machine affects both.
- * Linux only. Options: seconds per round, and the start of a figure's name to measure only that figure.
+ * requests per CPU second of the server process. Rounds of the two servers alternate, so that other load of the machine
+ * affects both equally. Works only on Linux. Options: the seconds per round, and the beginning of the names of the
+ * figures to measure (by default all).
  */
 import pg from 'pg'
 import { readConfig } from '../src/config.js'
@@ -16,7 +17,7 @@ import { type FormRequest, formRequest, type LoadClient, median, percentile, run
 import { startLoginLoad } from './login-load.js'
 import { createFolder, removeFolder, type Server, startServer } from './server.js'
 
-/** Number of concurrent callers, and of users. */
+/** The number of concurrent callers, and of users. */
 const CALLERS = 16
 const usernames = Array.from({ length: CALLERS }, (_, n) => `user${n}@example.com`)
 const ISSUERS = 1000
@@ -27,7 +28,7 @@ interface Credentials {
   secret: string
 }
 
-/** One side of a comparison: its address, its CPU usage and its callers. */
+/** A server of a comparison with its address, its CPU usage and the callers that send requests to it. */
 interface MeasuredServer {
   origin: string
   cpuSeconds(): number
@@ -123,7 +124,7 @@ interface BenchIssuer {
   refreshTokens: string[]
 }
 
-/** Creates an issuer with a machine client, an application, and users who are signed in to it. */
+/** Creates an issuer with an M2M client, a web client, and users who are signed in to the web client. */
 async function createBenchIssuer(server: Server): Promise<BenchIssuer> {
   const [id = '', secret = ''] = Buffer.from(server.authorization.slice(6), 'base64').toString().split(':')
   const { baseUrl, idpUrl } = server
@@ -154,7 +155,7 @@ const withPath = (path: string, { next, ...caller }: LoadClient): LoadClient => 
   next: () => ({ ...next(), path }),
 })
 
-/** The refresh token of each response is the one of the next request. */
+/** Returns a caller that uses the refresh token of each response in its next request. */
 function refreshingClient(path: string, client: Credentials, token: string): LoadClient {
   let current = token
   return {
@@ -166,8 +167,9 @@ function refreshingClient(path: string, client: Credentials, token: string): Loa
 }
 
 /**
- * Runs the sides in turn after both are warm.
- * @returns requests per CPU second of each, and the median ratio of the rounds
+ * Measures two servers in alternating rounds after a warm-up.
+ * @returns `rates`: the median requests per CPU second of each server; `ratio`: the median ratio of the rounds, second
+ *   server to first; `requests`: the number of requests to each server; `failed`: the number of failed requests
  */
 async function measureAlternating(
   servers: [MeasuredServer, MeasuredServer],
@@ -177,12 +179,12 @@ async function measureAlternating(
   const rounds: number[][] = []
   const requests = [0, 0]
   let failed = 0
-  // The JIT compiler needs thousands of requests before it stops recompiling.
+  // Warm-up: the JIT compiler recompiles functions during the first thousands of requests.
   for (const { origin, callers } of servers) await runLoad(origin, callers, 3 * milliseconds)
   await onWarm?.()
   for (let round = 0; round < ROUNDS; round++) {
     const rates: number[] = []
-    // Each side starts the same number of rounds.
+    // Each server is the first one in half of the rounds.
     for (const at of round % 2 === 0 ? [0, 1] : [1, 0]) {
       const { origin, cpuSeconds, callers } = servers[at]!
       const before = cpuSeconds()
@@ -198,7 +200,7 @@ async function measureAlternating(
   return { rates, ratio, requests, failed }
 }
 
-/** Number of rows that the database has written so far. */
+/** Returns the number of rows that the database has inserted, updated or deleted since its start. */
 async function rowsWritten(db: pg.Client): Promise<number> {
   // A PostgreSQL backend reports its statistics at most once a second.
   await new Promise((done) => setTimeout(done, 1100))
@@ -209,7 +211,8 @@ async function rowsWritten(db: pg.Client): Promise<number> {
 }
 
 /**
- * Compares requests to many issuers in turn with requests to one issuer, and measures the first request to each issuer.
+ * Compares requests that alternate between many issuers with requests to one issuer, and measures the first request to
+ * each issuer.
  */
 async function manyIssuers(
   db: pg.Client,
@@ -226,7 +229,7 @@ async function manyIssuers(
   const misses: number[] = []
   let failed = 0
   for (const post of posts) {
-    // Sent one at a time, so that only the cache miss is measured.
+    // The requests are sent one after the other, so that only the time of the cache miss is measured.
     const { latencies, failed: bad } = await runLoad(gatehouse.origin, [repeatingClient(post)], 0.001)
     misses.push(...latencies)
     failed += bad
@@ -263,8 +266,8 @@ async function manyIssuers(
 }
 
 /**
- * Copies an issuer with its keys and its machine client under new identifiers, because generating keys is not part of
- * the measurement.
+ * Copies an issuer with its signing keys and its M2M client under new identifiers. Creating issuers with the API would
+ * take longer, because it generates keys.
  */
 async function copyIssuer(db: pg.Client, benchIssuer: BenchIssuer): Promise<{ issuer: string; client: string }> {
   const [issuer, client] = [newId('iss', Date.now()), newId('cli', Date.now())]
@@ -289,9 +292,7 @@ async function copyIssuer(db: pg.Client, benchIssuer: BenchIssuer): Promise<{ is
   return { issuer, client }
 }
 
-/**
- * Compares the 99th percentile of the token endpoint while users sign in continuously with the percentile without them.
- */
+/** Compares the 99th percentile of the response times of the token endpoint with and without concurrent sign-ins. */
 async function latencyDuringSignIns(
   gatehouse: Omit<MeasuredServer, 'callers'>,
   { machine, signIn: client, issuerId }: BenchIssuer,
@@ -326,7 +327,7 @@ async function latencyDuringSignIns(
   })
 }
 
-/** Prints each figure as soon as it is measured. */
+/** Prints a row as soon as it is measured, and returns it. */
 function logRow(row: Row): Row {
   process.stderr.write(`${JSON.stringify(row)}\n`)
   return row

@@ -1,13 +1,16 @@
 /**
- * Checks that no payment is lost or credited twice while all processes are killed repeatedly. The long form of
- * test/stories/topup-race.
+ * Checks that no payment is lost or credited twice while the two servers and the worker are killed in turn. The long
+ * form of test/stories/topup-race.test.ts.
  */
 import { readConfig } from '../src/config.js'
 import { startDatabaseServer } from '../src/platform/postgres/database-server.js'
 import { runTopupScenario } from '../test/setup/topup-scenario.js'
 import { createFolder, removeFolder } from './server.js'
 
-/** @param options number of payments (500), of parallel requests for each payment (20), and of kills (30) */
+/**
+ * @param options the number of payments (500), the number of concurrent requests for each payment (20), and the number
+ *   of times that a process is killed (30)
+ */
 export async function bench([payments = '500', racers = '20', kills = '30']: string[]): Promise<
   Record<string, unknown>[]
 > {

@@ -1,7 +1,7 @@
 /**
- * Measures webhooks (docs/contract.md#webhook-delivery-rules): deliveries per CPU second of the worker to a receiver in
- * its own process; the cost of an event for the server that records it, with and without a webhook; and the time until
- * the first attempt.
+ * Measures webhooks (docs/contract.md#webhook-delivery-rules): the deliveries per CPU second of the worker, to a
+ * receiver in its own process; the CPU time of recording an event, with and without a webhook; and the time from an
+ * event to the first attempt to deliver it.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
@@ -22,12 +22,15 @@ import { createFolder, removeFolder } from './server.js'
 
 const WARM_UP = 4000
 const DELIVERIES = 20_000
-/** Number of each kind in each round. */
+/** The number of mutations of each kind in each round. */
 const EVENTS = 500
 const ROUNDS = 12
 const SINGLE = 40
 
-/** Returns 204 immediately. On request, reports the number of requests and the time of the last one. */
+/**
+ * The program of the receiver, which responds with 204 immediately. For each line on its standard input it prints the
+ * number of requests and the time of the last one.
+ */
 const receiverText = `
   let count = 0, last = 0
   const server = require('http').createServer((req, res) => {
@@ -67,7 +70,7 @@ async function createAccountWithWebhooks(gatehouse: Gatehouse, webhooks: number,
   return row.id
 }
 
-/** Updates an account in the same way as the operations: a transaction with one row and its event. */
+/** Updates an account in the same way as GraphQL mutations: a transaction with the change of a row and its event. */
 async function runMutations(gatehouse: Gatehouse, accountId: string, count: number, withEvent = true): Promise<void> {
   for (let n = 0; n < count; n++) {
     await transaction(systemContext(gatehouse), async (inside) => {
@@ -96,7 +99,7 @@ export async function bench(): Promise<Record<string, unknown>[]> {
     ['an event, no webhook', none, true],
     ['an event, one webhook', one, true],
   ] as const
-  // The JIT compiler needs thousands of iterations before it stops recompiling.
+  // Warm-up: the JIT compiler recompiles functions during the first thousands of iterations.
   for (const [, accountId, withEvent] of kinds) await runMutations(gatehouse, accountId, WARM_UP, withEvent)
   const rounds: number[][] = []
   for (let round = 0; round < ROUNDS; round++) {
@@ -119,7 +122,7 @@ export async function bench(): Promise<Record<string, unknown>[]> {
   const waitForRequests = async (count: number): Promise<void> => {
     while ((await receiver.count())[0] < count) await sleep(50)
   }
-  /** Creates all deliveries of existing events in one statement. */
+  /** Creates deliveries for a new account, most of them with one statement that copies the deliveries of its events. */
   const createDeliveries = async (count: number, webhooks: number): Promise<void> => {
     const accountId = await createAccountWithWebhooks(gatehouse, webhooks, receiver.url)
     const events = Math.min(200, count / webhooks)

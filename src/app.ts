@@ -1,4 +1,4 @@
-/** Creates the servers and background workers of a process from the modules. */
+/** Creates the servers and the background workers of a process. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import Koa, { type Middleware } from 'koa'
@@ -20,19 +20,21 @@ export { createGatehouse } from './server/root-context.js'
 
 /** The running servers and workers of this process. */
 export interface App {
-  /** The URL that the server listens on; undefined without the role. */
+  /** The URL on which the server of the Core API listens; undefined if the process does not have the role `core`. */
   readonly core: string | undefined
+  /** The URL on which the server of the IdP listens; undefined if the process does not have the role `idp`. */
   readonly idp: string | undefined
-  /** The URL of the probes of a process that has only the worker role. */
+  /** The URL of the health probes and metrics if the process has only the role `worker`; otherwise undefined. */
   readonly worker: string | undefined
   /**
-   * Shuts down: readiness returns 503, listening ends after `lameDuck`, accepted requests finish, workers stop. After
-   * `limit` the remaining connections are closed. Both times are in milliseconds.
+   * Shuts down the servers and workers. Readiness returns 503 immediately. After `lameDuck` milliseconds the servers
+   * stop listening and finish the requests in progress, and the workers stop. After `limit` milliseconds, connections
+   * that are still open are closed.
    */
   close(times?: { lameDuck?: number; limit?: number }): Promise<void>
 }
 
-/** Creates the servers of these roles and starts listening. */
+/** Creates the servers and workers of the roles and starts them. */
 export async function createApp(gatehouse: Gatehouse, roles: readonly Role[]): Promise<App> {
   const { config, log } = gatehouse
   const state = { draining: false }
@@ -52,7 +54,7 @@ export async function createApp(gatehouse: Gatehouse, roles: readonly Role[]): P
   const openServer = async (name: Role, port: number, middleware?: Middleware): Promise<string> => {
     const app = new Koa()
     app.silent = true
-    // Trusts X-Forwarded-* headers: the IdP replaces them with its own values before Koa reads them.
+    // Koa trusts the X-Forwarded-* headers of the IdP server, because the IdP replaces them with its own values first.
     app.proxy = name === 'idp'
     app.use(createBaseMiddleware(gatehouse, name, state))
     app.use(probes)
@@ -62,9 +64,10 @@ export async function createApp(gatehouse: Gatehouse, roles: readonly Role[]): P
     return addressOf(server)
   }
 
-  // Modules are imported per role, so that a worker does not load GraphQL and oidc-provider. All imports complete
-  // before the first server listens, because a listening server reports readiness. If this process has both roles, the
-  // console calls the IdP directly instead of through the public URL.
+  // The modules of a role are imported only if the process has the role, so that a worker does not load GraphQL and
+  // oidc-provider. All imports complete before the first server listens, because a server that listens can report that
+  // it is ready. If the process has the roles `core` and `idp`, the console calls the server of the IdP directly
+  // instead of its public URL.
   const coreApi = roles.includes('core')
     ? await (await import('./server/core-api.js')).mountCoreApi(gatehouse, () => idp)
     : undefined
@@ -87,7 +90,7 @@ export async function createApp(gatehouse: Gatehouse, roles: readonly Role[]): P
     )
     closeHandlers.push(startSpareKeyRefill(gatehouse))
   }
-  // With another role, that server provides the probes.
+  // The server of another role also serves the health probes.
   const worker = core === undefined && idp === undefined ? await openServer('worker', config.workerPort) : undefined
 
   return {
@@ -97,7 +100,7 @@ export async function createApp(gatehouse: Gatehouse, roles: readonly Role[]): P
     async close({ lameDuck = 0, limit = limits.shutdownTimeout } = {}) {
       state.draining = true
       const deadline = setTimeout(() => {
-        log.warn('shutdown timeout: closing connections with requests in progress')
+        log.warn('the shutdown timeout has expired; closing connections with requests in progress')
         for (const server of servers) server.closeAllConnections()
       }, limit)
       await new Promise((done) => setTimeout(done, lameDuck))

@@ -1,12 +1,12 @@
 #!/usr/bin/env node
-/** The command line. src/commands/table.ts lists the commands; each group of commands has a file in src/commands. */
+/** The entry point of the command line. src/commands/table.ts lists the commands, which are in src/commands. */
 import 'reflect-metadata'
 import { CommanderError } from 'commander'
 import { createProgram, exitCodes } from './commands/command.js'
 import { printError, UsageError } from './commands/errors.js'
 import { commands, groups } from './commands/table.js'
 
-// A closed pipe (`gatehouse start | head`) must not end the process.
+// If the reader of a pipe ends, as in `gatehouse start | head`, the write error must not end the process.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {})
 
 const program = createProgram(commands, groups)

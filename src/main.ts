@@ -1,4 +1,7 @@
-/** Starts the process: opens the database, bootstraps the deployment and starts the servers. Stops in reverse order. */
+/**
+ * Starts a process: opens the database, creates the system account on the first start and starts the servers. Stops in
+ * reverse order.
+ */
 import { type App, createApp, createGatehouse } from './app.js'
 import type { Config, Role } from './config.js'
 import { limits } from './kernel/limits.js'
@@ -8,7 +11,7 @@ import { logMailDelivery } from './platform/mail/transport.js'
 import { startDatabaseServer } from './platform/postgres/database-server.js'
 import { bootstrap } from './setup/bootstrap.js'
 
-/** Starts the given roles and stops them on SIGTERM and SIGINT. */
+/** Starts the servers and workers of the roles and stops them on SIGTERM and SIGINT. */
 export async function start(config: Config, roles: readonly Role[]): Promise<void> {
   let gatehouse: Gatehouse | undefined
   const databaseServer = await startDatabaseServer(config, (message) =>

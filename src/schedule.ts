@@ -1,4 +1,4 @@
-/** The periodic jobs and the types of queued jobs. `every` is in milliseconds. */
+/** The periodic jobs and the types of queued jobs. `every` is the interval of a periodic job in milliseconds. */
 import { purgeConsoleSessions } from './console-host/sessions.js'
 import { limits } from './kernel/limits.js'
 import { HOUR, MINUTE } from './kernel/time.js'
@@ -30,7 +30,8 @@ export const schedule: readonly PeriodicJob[] = [
   { name: 'rotate-keys', every: 5 * MINUTE, run: rotateDueKeys },
   { name: 'remove-old-keys', every: HOUR, run: removeRetiredKeys },
   { name: 'expire-sessions', every: MINUTE, run: expireSessions },
-  // Deletes codes, tokens, interactions, login states (`login_states`) and ended sessions.
+  // Deletes expired artifacts of oidc-provider, login transactions, token revocations, counts of failed sign-ins, and
+  // ended sessions.
   { name: 'purge-expired', every: 5 * MINUTE, run: purgeExpiredIdpData },
   { name: 'purge-console-sessions', every: 10 * MINUTE, run: purgeConsoleSessions },
   { name: 'purge-enrollments', every: 5 * MINUTE, run: purgeEnrollments },
@@ -48,12 +49,16 @@ export const schedule: readonly PeriodicJob[] = [
   { name: 'purge-rate-limits', every: 10 * MINUTE, run: purgeRateLimits },
 ]
 
-/** Deletes stored responses of idempotent requests after 24 hours. */
+/** Deletes the stored responses of idempotent requests that have expired (`limits.idempotencyKeyLifetime`). */
 async function purgeIdempotentRequests(context: Context): Promise<void> {
   await deleteInBatches(context, 'idempotent_requests', 'expires_at < $1::bigint', context.now())
 }
 
-/** Deletes buckets unused for two hours, which have been refilled under any limit. */
+/**
+ * Deletes rate limit buckets that were not used for `limits.rateLimitBucketRetention`. A new bucket is full, so a
+ * bucket can be deleted once it has been refilled, which takes at most the `window` of its rate limit. A rate limit
+ * with a `window` longer than the retention therefore allows more requests than its quota.
+ */
 async function purgeRateLimits(context: Context): Promise<void> {
   await deleteInBatches(
     context,

@@ -1,4 +1,7 @@
-/** Serializes a value with sorted keys, so that equal values have equal text. Only for comparisons; not RFC 8785. */
+/**
+ * Serializes a value as JSON with the keys of all objects sorted, so that equal values have equal text. Use the text
+ * only for comparisons: it does not follow the JSON Canonicalization Scheme (RFC 8785).
+ */
 export function canonicalJson(value: unknown): string {
   return JSON.stringify(value, (_, part) =>
     typeof part === 'object' && part !== null && !Array.isArray(part)

@@ -1,11 +1,11 @@
 /**
- * The actor and the request information of an operation, for authorization and the audit log. See also
- * platform/context.ts.
+ * The actor and the request information of an operation, for authorization and the audit log. `Context` in
+ * platform/context.ts contains both.
  */
 
 export type ActorType = 'api_key' | 'user' | 'client' | 'agent' | 'personal_token' | 'system' | 'unauthenticated'
 
-/** `auth_type` of events (docs/contract.md#event-endpoints). */
+/** The values of `auth_type` in events (docs/contract.md#event-endpoints). */
 export type AuthType = 'user' | 'client' | 'token' | 'api_key' | 'system' | 'unauthenticated'
 
 /** An authenticated principal with its permissions. */
@@ -14,30 +14,41 @@ export interface Actor {
   readonly authType: AuthType
   readonly id: string | null
   readonly name: string | null
-  /** The user, also when the credential is a personal token. */
+  /** The ID of the user who signed in or who owns the personal token; null for all other actors. */
   readonly userId: string | null
-  /** The account of the principal; null for the system and anonymous callers. */
+  /** The ID of the principal's account; null for the system and for anonymous callers. */
   readonly accountId: string | null
-  /** The issuer that the principal is limited to; null for account keys and users of the console issuer. */
+  /**
+   * The ID of the issuer that the principal belongs to and is limited to; null for API keys of an account, users of the
+   * console issuer, the system and anonymous callers.
+   */
   readonly issuerId: string | null
-  /** The organization of an organization API key. */
+  /** The ID of the organization that owns the API key; null for all other credentials. */
   readonly orgId: string | null
-  /** The effective scopes: those of the principal, limited by the token or the key. */
+  /**
+   * The scopes of the principal, limited by those of the token or key. For a user of the console issuer, the scopes of
+   * the token: `authorize` limits them by the scopes that the user has on the requested account.
+   */
   readonly scopes: readonly string[]
-  /** The issuers and organizations that the credential is restricted to; null for no restriction. */
+  /** The IDs of the issuers that the credential is restricted to; null for no restriction. */
   readonly issuerIds: readonly string[] | null
+  /** The IDs of the organizations that the credential is restricted to; null for no restriction. */
   readonly orgIds: readonly string[] | null
-  /** The IP addresses and ranges that the credential can be used from; null for all. */
+  /** The IP addresses and ranges from which the credential can be used; null for all addresses. */
   readonly ipAllowlist: readonly string[] | null
-  /** When the API key or personal token expires, in Unix milliseconds; null for no expiry and for other credentials. */
+  /**
+   * When the API key or personal token expires, in Unix milliseconds; null if it has no expiry and for other
+   * credentials.
+   */
   readonly expiresAt: number | null
   /**
-   * When the user signed in, in Unix milliseconds, for access tokens issued to the console; null for other credentials.
+   * When the user signed in, in Unix milliseconds, if the credential is an access token that was issued to the console;
+   * null for other credentials.
    */
   readonly signedInAt: number | null
   /**
-   * True for principals of the system account with svc:all or accounts:manage, who can access every account
-   * (docs/contract.md#deployment).
+   * True for a principal of the system account with the scope svc:all or accounts:manage, which can access every
+   * account (docs/contract.md#deployment).
    */
   readonly operator: boolean
 }
@@ -65,7 +76,7 @@ export const unauthenticated: Actor = {
   operator: false,
 }
 
-/** Gatehouse itself: first start, background jobs and the command line. */
+/** The actor of operations without a caller, such as setup, background jobs and commands. */
 export const system: Actor = { ...noIdentity, type: 'system', authType: 'system', scopes: ['svc:all'], operator: true }
 
 /** Request information for events and logs. */

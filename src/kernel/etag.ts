@@ -6,10 +6,13 @@ import { invalidField } from './errors.js'
  */
 export const etagOf = (row: { updatedAt: bigint | number }): string => `"${row.updatedAt}"`
 
-/** The versions that a caller accepts: any, or those with one of these tags. */
+/** The versions that a caller accepts: every version (`*`), or the versions with these entity tags, without quotes. */
 export type Precondition = '*' | readonly string[]
 
-/** Matches one entry of the list and the comma after it, because a tag may contain commas (RFC 9110, section 8.8.3). */
+/**
+ * Matches one entry of the list and the comma after the entry. Splitting the list at commas would be wrong, because a
+ * tag may contain commas (RFC 9110, section 8.8.3).
+ */
 const entityTagPattern = /[ \t]*(W\/)?"([\x21\x23-\x7e\x80-\xff]*)"[ \t]*(?:,|$)/y
 
 /**
@@ -33,13 +36,16 @@ export function parseIfMatch(value: string | null | undefined): Precondition | u
 
 const invalidIfMatch = (message: string) => invalidField('ifMatch', 'invalid_format', message)
 
-/** Returns true when the version of the row meets the precondition. */
+/** Returns true when the version of the row meets the precondition, or there is none. */
 export const matchesPrecondition = (
   precondition: Precondition | undefined,
   row: { updatedAt: bigint | number },
 ): boolean => precondition === undefined || precondition === '*' || precondition.includes(String(row.updatedAt))
 
-/** Returns true when If-None-Match contains the tag (RFC 9110, section 13.1.2): weak comparison, lists and `*`. */
+/**
+ * Returns true when the If-None-Match header is `*` or its list contains the tag by weak comparison (RFC 9110, section
+ * 13.1.2).
+ */
 export function matchesIfNoneMatch(header: string | undefined, etag: string): boolean {
   if (!header) return false
   if (header.trim() === '*') return true

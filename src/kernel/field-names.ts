@@ -3,17 +3,17 @@
  * `_μusd` with U+03BC, which GraphQL names cannot contain, so GraphQL uses `MicroUsd`.
  */
 
-/** Keyboards produce U+00B5, which looks the same; NFKC maps it to U+03BC. */
+/** U+00B5 MICRO SIGN, which keyboards produce. It looks like U+03BC, and NFKC maps it to U+03BC. */
 const MICRO_SIGN = /\u00b5/g
 
-/** Replaces U+00B5 with U+03BC in a REST name. */
+/** Replaces U+00B5 with U+03BC in a REST field name. */
 export const normalizeMicroSign = (name: string): string => name.replace(MICRO_SIGN, '\u03bc')
 
 /** Converts `created_at` to `createdAt` and `amount_μusd` to `amountMicroUsd`. */
 export const camelCase = (name: string): string =>
   name.replace(/_\u03bcusd$/, 'MicroUsd').replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase())
 
-/** The inverse of `camelCase`. */
+/** Converts `createdAt` to `created_at` and `amountMicroUsd` to `amount_μusd`. */
 export const snakeCase = (name: string): string =>
   name.replace(/MicroUsd$/, '_\u03bcusd').replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 
@@ -24,8 +24,11 @@ const headerArguments: Record<string, string> = {
   paymentSignature: 'PAYMENT-SIGNATURE',
 }
 
-/** Converts a GraphQL argument or field to its name in `/v1`: a header or a field. */
+/** Returns the name in `/v1` of a GraphQL argument or field: the name of a header or of a field. */
 export const restName = (name: string): string => headerArguments[name] ?? snakeCase(name)
 
-/** Returns the REST name of an alias in graphql/rest, which uses `_micro_usd` instead of `_μusd`. */
+/**
+ * Returns the REST name of an alias in the documents of graphql/rest. Aliases end in `_micro_usd` instead of `_μusd`,
+ * because they are GraphQL names.
+ */
 export const restNameOfAlias = (alias: string): string => alias.replace(/_micro_usd$/, '_\u03bcusd')

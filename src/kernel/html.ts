@@ -1,6 +1,6 @@
 /**
- * HTML templates with automatic escaping (docs/contract.md#output-escaping-and-page-headers). Only `Html` values are
- * inserted unescaped.
+ * HTML templates with automatic escaping (docs/contract.md#output-escaping-and-page-headers). Templates insert only
+ * `Html` values unescaped.
  */
 
 export class Html {
@@ -16,7 +16,10 @@ export const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (ch
 
 type HtmlPart = Html | string | number | false | null | undefined | readonly Html[]
 
-/** Template tag: escapes interpolated values, joins arrays, and omits false, null and undefined. */
+/**
+ * Template tag for HTML. Escapes interpolated strings, inserts `Html` values unescaped, joins arrays of them, and omits
+ * false, null and undefined.
+ */
 export function html(strings: TemplateStringsArray, ...parts: HtmlPart[]): Html {
   const render = (part: HtmlPart): string => {
     if (part === false || part === null || part === undefined) return ''

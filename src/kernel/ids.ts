@@ -31,7 +31,9 @@ export type IdPrefix =
   | 'job'
 
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
-/** The timestamp has 48 bits; with the two leading zero bits it occupies the first 10 digits of 5 bits. */
+/**
+ * The number of digits that contain the timestamp: two leading zero bits and 48 bits of time are 10 digits of 5 bits.
+ */
 const TIME_DIGITS = 10
 const idPattern = /^[0-7][0-9a-hjkmnp-tv-z]{25}$/
 
@@ -39,9 +41,11 @@ let lastTime = 0
 let counter = 0
 
 /**
- * Creates an identifier: the prefix, `_`, and a UUIDv7 (RFC 9562) as 26 characters of lowercase Crockford base32. IDs
- * of one process increase strictly, also within a millisecond, so they sort by time.
- * @param now Unix milliseconds; the row's `created_at` must be the same time
+ * Creates an identifier: the prefix, `_`, and a UUIDv7 (RFC 9562) as 26 characters of lowercase Crockford base32. Each
+ * ID of a process is greater than the one before, even within a millisecond, so IDs sort by the time of creation. If
+ * `now` is not after the time of the previous ID, the ID contains that time, or a later one. Use `newRow` for a row
+ * with `created_at`.
+ * @param now Unix milliseconds
  */
 export function newId(prefix: IdPrefix, now: number): string {
   const random = nextRandomBytes()
@@ -59,13 +63,13 @@ export function newId(prefix: IdPrefix, now: number): string {
   return `${prefix}_${base32(idBytes)}`
 }
 
-/** Resets the last timestamp, so that tests can use another clock in the same process. */
+/** Forgets the time of the last ID, so that a test can use a clock with earlier times in the same process. */
 export function resetIdGenerator(): void {
   lastTime = 0
   counter = 0
 }
 
-/** Random bytes for 400 IDs: one call for many bytes is faster than many calls. */
+/** Random bytes for 400 IDs. One call of `randomFillSync` for all of them is faster than a call for each ID. */
 const randomPool = Buffer.alloc(4000)
 let usedBytes = randomPool.length
 
@@ -106,8 +110,8 @@ export function idTimestamp(id: string): number {
 const MAX_ID_TIMESTAMP = 2 ** 48 - 1
 
 /**
- * Returns a lower bound of all identifiers created at or after a time. @param time Unix milliseconds; values out of
- * range are clamped
+ * Returns a lower bound of all identifiers that were created at or after a time.
+ * @param time Unix milliseconds; values out of range are clamped
  */
 export function lowestIdAt(prefix: IdPrefix, time: number): string {
   let remaining = Math.min(Math.max(0, Math.ceil(time)), MAX_ID_TIMESTAMP)
@@ -120,8 +124,8 @@ export function lowestIdAt(prefix: IdPrefix, time: number): string {
 }
 
 /**
- * Creates the ID and times of a new row. `createdAt` is the timestamp of the ID, which lists rely on; it may be later
- * than `now` because IDs increase strictly.
+ * Creates the ID and the times of a new row. `createdAt` is the timestamp in the ID, because lists that are sorted by
+ * ID are sorted by creation time too. That timestamp may be later than `now`, see `newId`.
  * @param now Unix milliseconds
  */
 export function newRow(prefix: IdPrefix, now: number): { id: string; createdAt: number; updatedAt: number } {

@@ -4,7 +4,7 @@ import { limits } from './limits.js'
 import { type JsonObject, mergeMetadata } from './merge-patch.js'
 import { scopeTokenPattern } from './scopes.js'
 
-/** Formats the path of a field: `settings.openid.redirect_uris[0]`. */
+/** Formats the path of a field, such as `settings.openid.redirect_uris[0]`. */
 export function fieldPath(path: readonly PropertyKey[]): string {
   return path.reduce<string>(
     (text, part) => (typeof part === 'number' ? `${text}[${part}]` : text ? `${text}.${String(part)}` : String(part)),
@@ -21,7 +21,6 @@ const detailCodes: Record<string, string> = {
   unrecognized_keys: 'unknown_field',
 }
 
-/** Returns the value at a path; undefined when it is absent. */
 const valueAt = (value: unknown, path: readonly PropertyKey[]): unknown =>
   path.reduce<unknown>((part, key) => (part as Record<PropertyKey, unknown> | null | undefined)?.[key], value)
 
@@ -32,7 +31,7 @@ function errorDetails(
 ): ErrorDetail[] {
   return issues.flatMap((issue): ErrorDetail[] => {
     const path = [...prefix, ...issue.path]
-    // Any built-in rule that fails for an absent value means that the value is required.
+    // A built-in rule that fails for an absent value can only mean that the value is required.
     if (issue.code !== 'custom' && issue.code !== 'unrecognized_keys' && valueAt(value, issue.path) === undefined) {
       return [{ field: fieldPath(path), code: 'required', message: 'is required.' }]
     }
@@ -40,7 +39,7 @@ function errorDetails(
       return issue.keys.map((key) => ({
         field: fieldPath([...path, key]),
         code: 'unknown_field',
-        message: 'is not a field of this resource.',
+        message: 'is not a field that can be set here.',
       }))
     }
     const code =
@@ -51,11 +50,16 @@ function errorDetails(
   })
 }
 
-/** The object type without undefined values: absent keys are absent, because an update writes every present key. */
+/**
+ * The object type whose optional keys are absent instead of undefined. An update writes every key that is present, so
+ * an undefined value must not be one of them.
+ */
 export type WithoutUndefined<T> = T extends object ? { [K in keyof T]: Exclude<T[K], undefined> } : T
 
 /**
- * Validates an input against a schema and returns the keys that were given.
+ * Validates an input against a schema and returns its parsed fields. A field that the input does not contain has no key
+ * in the result.
+ * @param prefix the path of the input in the request, for the field names of errors
  * @throws invalid_request with one detail per error
  */
 export function checkInput<T extends object>(
@@ -69,20 +73,21 @@ export function checkInput<T extends object>(
 }
 
 /**
- * Checks that a given expiry time is in the future.
- * @param now Unix milliseconds, as `timestamp`
- * @throws invalid_request for a time in the past; never for null or undefined
+ * Checks that an expiry time is in the future. Accepts null and undefined.
+ * @param now Unix milliseconds
+ * @param timestamp the expiry time in Unix milliseconds
+ * @throws invalid_request for a time that is not in the future
  */
 export function requireFuture(now: number, field: string, timestamp: number | null | undefined): void {
   if (timestamp === null || timestamp === undefined || timestamp > now) return
   throw invalidField(field, 'out_of_range', 'must be in the future, in Unix milliseconds.')
 }
 
-/** Creates an issue inside a refinement: `context.addIssue(customIssue(path, code, message))`. */
+/** Creates an issue for `addIssue` of a Zod refinement: `context.addIssue(customIssue(path, code, message))`. */
 export const customIssue = (path: PropertyKey[], code: string, message: string) =>
   ({ code: 'custom', path, message, params: { code }, input: undefined }) as const
 
-/** Field schemas that several resources share. A message is the end of a sentence that begins with the field name. */
+/** Field schemas that several resources share. A message is the rest of a sentence that begins with the field name. */
 export const fieldSchemas = {
   name: z
     .string('must be a string.')
@@ -140,13 +145,13 @@ export const fieldSchemas = {
 }
 
 /**
- * Merges metadata for a PATCH (docs/contract.md#common-field-rules). @throws invalid_request when the result is too
- * large
+ * Merges the metadata of a PATCH into the current metadata (docs/contract.md#common-field-rules).
+ * @throws invalid_request when the result has too many keys or is too large
  */
 export const checkMergedMetadata = (current: unknown, patch: JsonObject): JsonObject =>
   checkInput(fieldSchemas.metadata, mergeMetadata(current, patch), ['metadata'])
 
-/** Returns true for an absolute http or https URL without credentials, control characters or backslashes. */
+/** Returns true for an absolute http or https URL without credentials, spaces, control characters or backslashes. */
 export function isWebUrl(text: string): boolean {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: the expression rejects control characters
   if (/[\u0000-\u0020\u007f\\]/.test(text) || !URL.canParse(text)) return false

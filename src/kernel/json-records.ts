@@ -1,30 +1,30 @@
 /**
  * Streams the records of a JSON file: one per line (NDJSON), an array of objects, or an object with an array under
- * `users` (Keycloak realm exports). Keeps one record in memory. Used by the command line and by the console in the
- * browser, so it must not import Node.js modules.
+ * `users` (Keycloak realm exports). Keeps one record in memory. The command line and the console in the browser use
+ * this module, so it must not import Node.js modules.
  *
- * @streamparser/json 0.0.26 (38 MB/s with values, 50 MB/s with tokens only) is slower than this scanner (114 MB/s,
- * 65 MB/s with `JSON.parse`; a file of 100 MB), stops at the first invalid record, and keeps a record of any size in
- * memory. It returns values instead of the text of a record, without line numbers, with the last of duplicate keys and
- * with rounded numbers, while the import reports each invalid record with its line and reads the following ones.
+ * The import needs the text and the line number of each record, because it reports every invalid record with its line
+ * and continues with the next one. The package @streamparser/json 0.0.26 stops at the first invalid record and has no
+ * line numbers. It returns parsed values, in which large numbers are rounded and only the last of duplicate keys is
+ * left, and it does not limit the size of a record. For a file of 100 MB it is slower as well: 38 MB/s with values and
+ * 50 MB/s with tokens only, compared to 65 MB/s with `JSON.parse` of each record and 114 MB/s without parsing here.
  */
 
 export interface JsonRecord {
-  /** The line number of the start of the record, from 1. */
+  /** The number of the line on which the record begins, from 1. */
   line: number
-  /** The JSON text; undefined when it is longer than `MAX_RECORD_BYTES`. */
+  /** The JSON text of the record; undefined when the text is longer than `MAX_RECORD_BYTES`. */
   text: string | undefined
 }
 
-/** The maximum size of a record in bytes. */
 const MAX_RECORD_BYTES = 1_048_576
 
 const [QUOTE, BACKSLASH, NEWLINE, COLON] = [34, 92, 10, 58]
 const [OPEN_BRACE, CLOSE_BRACE, OPEN_BRACKET, CLOSE_BRACKET] = [123, 125, 91, 93]
 
 /**
- * Splits a stream of JSON into records.
- * @throws Error when the file ends inside a record or is not JSON
+ * Splits a stream of UTF-8 encoded JSON into records.
+ * @throws Error when the stream ends inside a record or is not JSON
  */
 export async function* readJsonRecords(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<JsonRecord> {
   const scanner = new RecordScanner()
@@ -52,14 +52,16 @@ class RecordScanner {
   private depth = 0
   private inString = false
   private escaped = false
-  /** The depth at which records begin: 0 for NDJSON, 1 in an array, 2 below `users`. */
+  /** The number of open brackets at which a record begins: 0 for NDJSON, 1 in an array, 2 in the array `users`. */
   private recordDepth = 0
   private recordStart: { line: number } | undefined
   private pieces: Uint8Array[] = []
   private size = 0
-  /** The last string at depth 1 of a wrapper object, to find the key `users`. */
+  /** The end of the last string at depth 1 of a wrapper object. It may be the key `users`. */
   private lastString = ''
+  /** The last key at depth 1. */
   private key = ''
+  /** True for a file with a wrapper object, see `isWrapperObject`. */
   private isWrapped = false
   private beforeFirstBracket = true
 
@@ -105,7 +107,10 @@ class RecordScanner {
       throw new Error(`The file ends inside the record that begins on line ${this.recordStart?.line ?? this.line}.`)
   }
 
-  /** Returns true when a record begins here. The first bracket determines the structure of the file. */
+  /**
+   * Returns true when a record begins with the opening bracket at this position. Determines the structure of the file
+   * from its first bracket.
+   */
   private startsRecord(byte: number, chunk: Uint8Array, at: number): boolean {
     if (this.beforeFirstBracket) {
       this.beforeFirstBracket = false
@@ -144,8 +149,8 @@ class RecordScanner {
 }
 
 /**
- * Distinguishes a wrapper object (a realm export) from a user record by its first keys: `realm`, `users`, or `id`
- * followed by `realm`.
+ * Returns true when the object is a wrapper (a realm export) and not a user record. The first key of a wrapper is
+ * `realm`, `users`, or `id` with `realm` as the second key.
  */
 function isWrapperObject(chunk: Uint8Array, at: number): boolean {
   const prefix = decoder.decode(chunk.subarray(at, at + 65_536))

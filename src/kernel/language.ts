@@ -1,6 +1,6 @@
 /**
- * The languages of hosted pages and mail. To add one, extend this list and add the texts that the compiler then
- * requires.
+ * The languages of hosted pages and emails. To add a language, add its tag to this list. The compiler then requires the
+ * texts of the new language.
  */
 
 export const languages = ['en', 'de'] as const
@@ -8,7 +8,10 @@ export type Language = (typeof languages)[number]
 
 const isLanguage = (tag: string): tag is Language => (languages as readonly string[]).includes(tag)
 
-/** Returns the first supported language of these tags (RFC 5646), ignoring the region. */
+/**
+ * Returns the first supported language of these language tags (RFC 5646), ignoring their region; undefined when none is
+ * supported.
+ */
 export function matchLanguage(tags: readonly (string | undefined)[]): Language | undefined {
   for (const tag of tags) {
     const [primary = ''] = (tag ?? '').trim().toLowerCase().split('-')
@@ -18,8 +21,9 @@ export function matchLanguage(tags: readonly (string | undefined)[]): Language |
 }
 
 /**
- * Chooses the first supported language of: `ui_locales` (OpenID Connect Core 1.0, section 3.1.2.1), Accept-Language,
- * the issuer's default, English.
+ * Chooses the first supported language of these, in order: `ui_locales` (OpenID Connect Core 1.0, section 3.1.2.1), the
+ * Accept-Language header, the issuer's default language, English.
+ * @param fallback the issuer's default language
  */
 export function chooseLanguage(uiLocales: string | undefined, acceptLanguage: string, fallback?: string): Language {
   const preferred = acceptLanguage

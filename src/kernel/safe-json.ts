@@ -1,13 +1,15 @@
-/** Checks of all JSON and form input before any handler runs (docs/contract.md#input-checks). */
+/** Checks that all JSON and form input must pass before a handler runs (docs/contract.md#input-checks). */
 import { limits } from './limits.js'
 
 const forbiddenKeys = new Set(['__proto__', 'constructor', 'prototype'])
 
-/** NUL characters and lone surrogates, which PostgreSQL and headers cannot contain. */
+/** Returns true for text with a NUL character or a lone surrogate, which PostgreSQL and HTTP headers cannot contain. */
 const isUnsafeText = (text: string): boolean => text.includes('\0') || !text.isWellFormed()
 
 /**
  * Checks a parsed value for unsafe text, numbers, keys and nesting.
+ * @param path the path of the value in the input, for the message
+ * @param depth the number of objects and arrays around the value
  * @returns the error message for the caller, or undefined when the value is safe
  */
 export function unsafeInputError(value: unknown, path = '', depth = 0): string | undefined {
@@ -38,11 +40,11 @@ export function unsafeInputError(value: unknown, path = '', depth = 0): string |
   return undefined
 }
 
-/** Thrown by `parseJson`. The message is for the caller. */
+/** The error of `parseJson`. Its message is for the caller. */
 export class UnsafeInputError extends Error {
   constructor(
     message: string,
-    /** The text is not JSON. */
+    /** True when the text is not valid JSON, false when it contains an unsafe value. */
     readonly isMalformed = false,
   ) {
     super(message)
@@ -58,7 +60,7 @@ export function parseJson(text: string): unknown {
   try {
     value = JSON.parse(text)
   } catch {
-    // Without the SyntaxError as cause, which quotes the text.
+    // The SyntaxError is not the `cause` of this error, because its message quotes the text, which may contain secrets.
     throw new UnsafeInputError('The body is not valid JSON.', true)
   }
   const error = unsafeInputError(value)

@@ -1,14 +1,14 @@
 /**
- * Platform scopes (docs/contract.md#scopes-and-authorization): resource names joined by `.`, then `:` and an action.
- * `manage` includes read, write and delete of the same resource; a resource does not include its children; `svc:all`
- * includes every scope.
+ * Platform scopes (docs/contract.md#scopes-and-authorization). A scope consists of resource names joined by `.`, a
+ * colon and an action, such as `issuers.users:read`. The action `manage` includes read, write and delete of the same
+ * resource. A scope on a resource does not include the child resources. `svc:all` includes every platform scope.
  */
 export const ALL_SCOPES = 'svc:all'
 
 export const scopeActions = ['read', 'write', 'delete', 'manage'] as const
 export type ScopeAction = (typeof scopeActions)[number]
 
-/** The resources of platform scopes with their descriptions, for `permissions`, the documentation and checks. */
+/** The resources of platform scopes with their descriptions. */
 export const scopeResources = {
   accounts: 'accounts',
   credits: 'prepaid credit and its ledger',
@@ -42,7 +42,7 @@ const platformScopes: ReadonlySet<string> = new Set([
   ...Object.keys(scopeResources).flatMap((stem) => scopeActions.map((action) => `${stem}:${action}`)),
 ])
 
-/** Returns true for a scope of the Core API, false for a tenant's own scope. */
+/** Returns true for a platform scope, false for a scope that a tenant has defined for its own applications. */
 export const isPlatformScope = (scope: string): boolean => platformScopes.has(scope)
 
 /**
@@ -63,7 +63,7 @@ export const coveredScopes = (granted: readonly string[]): string[] =>
 export const missingScopes = (granted: readonly string[]): string[] =>
   granted.includes(ALL_SCOPES) ? [] : [...platformScopes].filter((scope) => !coversScope(granted, scope)).sort()
 
-/** Returns the scopes that both lists include. */
+/** Returns the scopes that both lists include, in either list directly or by `manage` or `svc:all`. */
 export function intersectScopes(one: readonly string[], other: readonly string[]): string[] {
   return [
     ...new Set([
@@ -73,5 +73,5 @@ export function intersectScopes(one: readonly string[], other: readonly string[]
   ]
 }
 
-/** scope-token of RFC 6749, section 3.3: printable ASCII without space, quote and backslash. */
+/** A scope-token (RFC 6749, section 3.3): up to 128 printable ASCII characters except space, quote and backslash. */
 export const scopeTokenPattern = /^[\x21\x23-\x5b\x5d-\x7e]{1,128}$/

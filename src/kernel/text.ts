@@ -1,6 +1,6 @@
 /**
  * Truncates a text without splitting a surrogate pair, because PostgreSQL cannot store a lone surrogate.
- * @param maxLength in UTF-16 code units
+ * @param maxLength the maximum length in UTF-16 code units
  */
 export const truncateText = (text: string, maxLength: number): string =>
   text.slice(0, maxLength).replace(/[\ud800-\udbff]$/, '')

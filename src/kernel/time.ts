@@ -5,7 +5,8 @@ export const HOUR = 60 * MINUTE
 export const DAY = 24 * HOUR
 
 /**
- * Returns the current time in Unix milliseconds. Modules use the clock of their context, so that tests can control it.
+ * Returns the current time in Unix milliseconds. Modules use the clock of their context, so that tests can control the
+ * time.
  */
 export type Clock = () => number
 

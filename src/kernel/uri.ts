@@ -1,4 +1,4 @@
-/** Returns true for the three loopback hosts (docs/contract.md#request-bodies). */
+/** Returns true for one of the three loopback hosts (docs/contract.md#request-bodies). */
 export const isLoopback = (host: string): boolean => host === '127.0.0.1' || host === '[::1]' || host === 'localhost'
 
 /** Returns true for an absolute URI without a fragment, as required of resource indicators (RFC 8707, section 2). */

@@ -10,7 +10,7 @@ import type { Metrics } from './metrics.js'
 import type { Outbound } from './outbound/outbound.js'
 import type { Database, DatabaseHandle } from './postgres/database.js'
 
-/** The services of one process. `src/app.ts` creates them once, at startup. */
+/** The services of one process. `createGatehouse` in src/server/root-context.ts creates them once, at startup. */
 export interface Gatehouse {
   readonly config: Config
   readonly now: Clock
@@ -23,8 +23,8 @@ export interface Gatehouse {
   readonly outbound: Outbound
   readonly mailer: Mailer
   /**
-   * Prices in micro-USD, by the name of the GraphQL root field
-   * (docs/contract.md#account-ledger-and-payment-method-fields).
+   * The price of an operation in micro-USD, by the name of its GraphQL root field
+   * (docs/contract.md#account-ledger-and-payment-method-fields). Other operations are free.
    */
   readonly prices: Readonly<Record<string, number>>
 }
@@ -34,52 +34,69 @@ export interface Gatehouse {
  * transaction.
  */
 export interface Context extends Gatehouse {
+  /** The Prisma models, on the current transaction, or on the pool outside of a transaction. */
   readonly db: Database
-  /** Runs one prepared statement in the current transaction, or on the pool outside of one. For frequent statements. */
+  /**
+   * Runs one prepared statement in the current transaction, or on the pool outside of a transaction. For frequent
+   * statements.
+   */
   readonly query: DatabaseHandle['query']
   readonly actor: Actor
   readonly request: RequestInfo
-  /** The DataLoaders of this request, by their batch function. Never shared between requests. */
+  /** The DataLoaders of the request by their batch function. They are never shared between requests. */
   readonly loaders: Map<unknown, DataLoader<string, unknown>>
   /**
-   * Adds an item to a statement that runs right before COMMIT of the current transaction; runs it immediately outside
-   * of one.
+   * Adds an item to a statement that runs right before COMMIT of the current transaction. Outside of a transaction the
+   * statement runs immediately.
    */
   readonly beforeCommit: <T>(statement: PreCommitStatement<T>, item: T) => Promise<void>
-  /** Calls `work` after the current transaction has committed; immediately outside of one. `work` must not throw. */
+  /**
+   * Calls `work` after the current transaction has committed, or immediately outside of a transaction. `work` must not
+   * throw.
+   */
   readonly afterCommit: (work: () => void) => void
-  /** Results of external calls made for the current transaction, by key; see `externalCall` in database.ts. */
+  /**
+   * The results of external calls for the current transaction, by key; see `externalCall` in postgres/transaction.ts.
+   */
   readonly externalResults?: ReadonlyMap<string, unknown>
   /**
-   * Set for periodic jobs. When it is aborted, the job returns after the current batch and continues on its next run.
+   * Set for periodic jobs. When the signal is aborted, the job returns after its current batch and continues on its
+   * next run.
    */
   readonly stopSignal?: AbortSignal
   /** Set for requests with a streaming response. */
   readonly stream?: ResponseStream
 }
 
-/** A statement that runs right before COMMIT, once for all items that the transaction has added to it. */
+/** A statement that runs right before COMMIT, once for all items that the transaction has added with `beforeCommit`. */
 export interface PreCommitStatement<T> {
   /** The name of the prepared statement. Each name must always have the same text. */
   readonly name: string
   readonly text: string
+  /** Returns the parameters of the statement for these items. */
   values(items: T[]): unknown[]
-  /** Receives the rows that the statement returned, after COMMIT. Must not throw. */
+  /** Called after COMMIT with the items and the rows that the statement returned. Must not throw. */
   onCommitted(tools: DatabaseHandle, all: T[], rows: unknown[]): void
 }
 
 /** A streaming response, such as server-sent events. */
 export interface ResponseStream {
-  /** Aborted when the response ends. */
+  /** A signal that is aborted when the response ends. */
   readonly signal: AbortSignal
-  /** The Last-Event-ID header: the last event that the client received before it reconnected. */
+  /**
+   * The Last-Event-ID header: the ID of the last event that the client received before it reconnected; undefined if the
+   * client did not send the header.
+   */
   readonly lastEventId: string | undefined
   /**
-   * Authenticates the caller again and returns a context with its current permissions. @throws unauthorized when the
-   * credential is no longer valid
+   * Authenticates the caller again and returns a context with the current permissions of the caller.
+   * @throws unauthorized when the credential is no longer valid
    */
   reauthenticate(): Promise<Context>
-  /** @throws ApiError when the caller has lost the permission for this stream */
+  /**
+   * Checks that the caller still has the permissions that the stream requires.
+   * @throws ApiError when the caller has lost a permission
+   */
   requireStillAuthorized(): Promise<void>
 }
 

@@ -2,11 +2,11 @@ import { mkdirSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 
 /**
- * Creates a directory with mode 0700, and its parents. The `recursive` option of Node.js never returns where the system
- * reports an existing directory as missing (Linux, below /proc), and blocks the whole process.
+ * Creates a directory and its missing parents with mode 0700. Does not use the `recursive` option of `mkdirSync`: where
+ * Linux reports an existing directory as missing (below /proc), that call never returns and blocks the process.
  *
- * @param path absolute
- * @throws the system's Error, which names the path
+ * @param path the absolute path of the directory
+ * @throws the error of `mkdirSync`, which names the path
  */
 export function createPrivateDirectory(path: string): void {
   if (directoryExists(path)) return
@@ -15,7 +15,7 @@ export function createPrivateDirectory(path: string): void {
   try {
     mkdirSync(path, { mode: 0o700 })
   } catch (error) {
-    // Another process may have created it in the meantime.
+    // Another process may have created the directory in the meantime.
     if (!directoryExists(path)) throw error
   }
 }

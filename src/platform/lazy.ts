@@ -1,17 +1,21 @@
-/** A resource that is created on first use. A failed creation is retried on the next use. */
+/** A resource that is created on first use. If the creation fails, the next use tries again. */
 export interface Lazy<T> {
-  /** @throws the error of `create`; Error after `close` */
+  /** @throws the error of `create`, or an Error after `close` */
   get(): Promise<T>
   close(): Promise<void>
 }
 
-/** @param dispose called by `close` if the resource was created */
-export function lazy<T>(create: () => Promise<T>, dispose: (resource: T) => unknown): Lazy<T> {
+/**
+ * Creates a `Lazy`.
+ * @param name the name of the resource in the error after `close`
+ * @param dispose releases the resource; called by `close` if the resource was created
+ */
+export function lazy<T>(name: string, create: () => Promise<T>, dispose: (resource: T) => unknown): Lazy<T> {
   let instance: Promise<T> | undefined
   let closed = false
   return {
     async get() {
-      if (closed) throw new Error('The resource is closed because the process is shutting down.')
+      if (closed) throw new Error(`The ${name} is closed because Gatehouse is shutting down.`)
       instance ??= create().catch((error) => {
         instance = undefined
         throw error

@@ -3,7 +3,7 @@ import { type SerializedError, serializeError } from './serialize-error.js'
 
 export type Log = pino.Logger
 
-/** Keys whose values are redacted, at the top level and one level below. */
+/** Keys whose values are redacted, at the top level of a log line and one level below. */
 const redactedKeys = [
   'password',
   'secret',
@@ -16,9 +16,10 @@ const redactedKeys = [
 ]
 
 /**
- * Opens the log: JSON lines on standard output, formatted text on a terminal. Errors are logged without row values and
- * addresses (serialize-error.ts).
- * @param stream receives the lines instead of standard output
+ * Opens the log. It writes JSON lines to standard output, or formatted text if standard output is a terminal. It writes
+ * errors without row values and email addresses (serialize-error.ts).
+ * @param level the value of LOG_LEVEL
+ * @param stream receives the JSON lines instead of standard output
  */
 export function openLog(level: string, stream?: pino.DestinationStream): Log {
   const options: pino.LoggerOptions = {

@@ -1,6 +1,9 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 
-/** The Prometheus metrics of the process. Label values are route templates and operation names, never IDs. */
+/**
+ * The Prometheus metrics of the process. Label values come from small fixed sets, such as route templates and names of
+ * jobs. They never contain IDs.
+ */
 export interface Metrics {
   readonly registry: Registry
   readonly requests: Histogram<'server' | 'method' | 'route' | 'status'>
@@ -11,7 +14,8 @@ export interface Metrics {
 }
 
 /**
- * The default metrics of the process. prom-client cannot stop its observers, so they are registered once per process.
+ * The default metrics of Node.js. They are registered once per process, because prom-client cannot stop their
+ * observers.
  */
 let processRegistry: Registry | undefined
 
@@ -23,9 +27,7 @@ function processMetrics(): Registry {
   return processRegistry
 }
 
-/**
- * Creates the metrics of one application in a separate registry, so that several applications can run in one process.
- */
+/** Creates the metrics in a new registry, so that several instances of Gatehouse can run in one process. */
 export function createMetrics(): Metrics {
   processMetrics()
   const registry = new Registry()
@@ -59,14 +61,14 @@ export function createMetrics(): Metrics {
     }),
     jobAttempts: new Counter({
       name: 'gatehouse_job_attempts_total',
-      help: 'Attempts at queued jobs in this process, by task and outcome (succeeded, retried, postponed, failed).',
+      help: 'Attempts to run queued jobs in this process, by task and outcome (succeeded, retried, postponed, failed).',
       labelNames: ['task', 'outcome'],
       registers: [registry],
     }),
   }
 }
 
-/** Returns the metrics of the application and of the process in the Prometheus text format. */
+/** Returns the metrics of Gatehouse and the default metrics of Node.js in the Prometheus text format. */
 export async function readMetrics({ registry }: Metrics): Promise<{ type: string; text: string }> {
   const all = Registry.merge([registry, processMetrics()])
   return { type: all.contentType, text: await all.metrics() }
@@ -74,7 +76,8 @@ export async function readMetrics({ registry }: Metrics): Promise<{ type: string
 
 /**
  * Registers a gauge whose values are collected on each scrape.
- * @param collectValues sets the values; a value that is not set is absent from the output
+ * @param collectValues calls `set` for each combination of labels that has a value. Other combinations are absent from
+ *   the output.
  */
 export function registerGauge<Label extends string>(
   registry: Registry,
@@ -96,8 +99,8 @@ export function registerGauge<Label extends string>(
 }
 
 /**
- * Shares one database query between concurrent collections of several gauges. Returns an empty list when the query
- * fails.
+ * Returns a function that shares one call of `load` between concurrent calls, so that one scrape that collects several
+ * gauges runs one query. The result is empty when the query fails.
  */
 export function shareInFlight<State>(load: () => Promise<State[]>): () => Promise<State[]> {
   let inFlight: Promise<State[]> | undefined

@@ -2,7 +2,10 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** The directory that contains package.json, prisma/ and graphql/: three levels above dist/src/platform. */
+/**
+ * The path of the directory that contains package.json, prisma/ and graphql/. It is three levels above
+ * dist/src/platform.
+ */
 export const packageRoot = fileURLToPath(new URL('../../../', import.meta.url))
 
 /** The version of this build, from package.json. */

@@ -1,6 +1,7 @@
 /**
- * Serializes errors for logs and failed jobs without row values and mail addresses. PostgreSQL includes values in
- * `detail` and `where`, and for class 22 errors in the message; Prisma and mail servers quote their input.
+ * Serializes errors for logs and failed jobs without row values and email addresses. Errors of PostgreSQL contain row
+ * values in `detail` and `where`, and in the message if the SQLSTATE is of class 22 (data exception). Error messages of
+ * Prisma and of mail servers quote their input.
  */
 import { limits } from '../kernel/limits.js'
 import { sqlState } from './postgres/sql-state.js'
@@ -10,10 +11,10 @@ export interface SerializedError {
   message: string
   stack: string
   cause?: SerializedError
-  [fact: string]: unknown
+  [property: string]: unknown
 }
 
-/** Properties without values, of errors of the database driver, the mail library, Node.js and this product. */
+/** Properties of errors that never contain row values or addresses. */
 const safeProperties = [
   'constraint',
   'table',
@@ -26,7 +27,10 @@ const safeProperties = [
   'status',
 ]
 
-/** Converts an error for the log. */
+/**
+ * Converts an error to an object for the log.
+ * @param depth the number of causes to include
+ */
 export function serializeError(error: unknown, depth = limits.maxErrorCauseDepth): SerializedError {
   if (!(error instanceof Error)) return { type: typeof error, message: safeErrorMessage(error), stack: '' }
   const properties = error as unknown as Record<string, unknown>
@@ -38,7 +42,7 @@ export function serializeError(error: unknown, depth = limits.maxErrorCauseDepth
     ...Object.fromEntries(
       safeProperties.flatMap((name) => (isScalar(properties[name]) ? [[name, properties[name]]] : [])),
     ),
-    // Not named `code`, because the log redacts that key.
+    // The key is not `code`, because the log redacts that key.
     ...(isScalar(properties['code']) && { error_code: properties['code'] }),
     ...(sqlState(error) !== undefined && { sqlstate: sqlState(error) }),
     stack: stack.join('\n'),
@@ -48,11 +52,10 @@ export function serializeError(error: unknown, depth = limits.maxErrorCauseDepth
 
 const isScalar = (value: unknown): boolean => typeof value === 'string' || typeof value === 'number'
 
-/** Returns the message of an error without values. */
+/** Returns the message of an error without row values and email addresses. */
 export function safeErrorMessage(error: unknown): string {
   const text = error instanceof Error ? error.message || error.name : String(error)
   const state = sqlState(error)
-  // Messages of class 22 (data exception) quote the value.
   if (state?.startsWith('22')) return `data exception (SQLSTATE ${state})`
   if (error instanceof Error && error.name === 'PrismaClientValidationError') {
     return 'Prisma refused the arguments of a query'

@@ -1,7 +1,7 @@
 /**
- * OpenTelemetry spans (docs/observability.md). This package depends only on the API: without an SDK in the process no
- * spans are created. Names and attributes follow the semantic conventions; spans contain no path, query, statement,
- * value or personal data.
+ * OpenTelemetry spans (docs/observability.md). Gatehouse depends only on the OpenTelemetry API, so it creates spans
+ * only if an SDK is loaded in the process. Names and attributes follow the semantic conventions. Spans contain no
+ * paths, query strings, SQL statements, row values or personal data.
  */
 import { type IncomingMessage, METHODS } from 'node:http'
 import {
@@ -18,7 +18,7 @@ import {
 import type { ClientBase } from 'pg'
 import type { Role } from '../config.js'
 
-/** Returns undefined without an SDK. */
+/** Returns the tracer; undefined if no SDK is loaded. */
 function tracer(): Tracer | undefined {
   const provider = trace.getTracerProvider()
   return provider instanceof ProxyTracerProvider
@@ -26,7 +26,10 @@ function tracer(): Tracer | undefined {
     : provider.getTracer('gatehouse')
 }
 
-/** Marks the span as failed. @param type the `error.type` attribute; must not contain request data */
+/**
+ * Marks a span as failed.
+ * @param type the value of the `error.type` attribute; must not contain request data
+ */
 function markFailed(span: Span, type: string): void {
   span.setAttribute('error.type', type)
   span.setStatus({ code: SpanStatusCode.ERROR })
@@ -34,18 +37,19 @@ function markFailed(span: Span, type: string): void {
 
 export interface CompletedRequest {
   server: Role
-  /** The route template, which is known after routing. */
+  /** The route template, which is known only after routing. */
   route: string
   status: number
   requestId: string | undefined
 }
 
-/** Ends the span of a request; call it after the response is sent. */
+/** Ends the span of a request. Call it after the response has been sent. */
 export type EndSpan = (facts: CompletedRequest) => void
 
 /**
- * Handles a request in a span whose parent is the `traceparent` header.
- * @param handle receives the function that ends the span; undefined without an SDK
+ * Handles a request in a span, whose parent is the span in the request header `traceparent`.
+ * @param handle handles the request. Its parameter is the function that ends the span, or undefined if no SDK is
+ *   loaded.
  */
 export function traceRequest<T>(request: IncomingMessage, handle: (end?: EndSpan) => T): T {
   const activeTracer = tracer()
@@ -64,7 +68,11 @@ export function traceRequest<T>(request: IncomingMessage, handle: (end?: EndSpan
   return context.with(trace.setSpan(parent, span), () => handle(end))
 }
 
-/** Runs an external call in a client span. @param describe returns the span attributes for the result */
+/**
+ * Runs an external call in a client span.
+ * @param work makes the call
+ * @param describe returns the span attributes for the result of the call
+ */
 export async function traceCall<T>(
   name: string,
   attributes: Attributes,
@@ -87,11 +95,11 @@ export async function traceCall<T>(
   }
 }
 
-/** Binds a callback to the active span, such as one that waits for a connection. */
+/** Binds a callback to the active span, such as a callback that waits for a database connection. */
 export const bindTraceContext = <T extends (...values: never[]) => unknown>(callback: T): T =>
   tracer() ? context.bind(context.active(), callback) : callback
 
-/** Returns a summary such as `SELECT users`: spans contain only the operation and the first table of a statement. */
+/** Returns a summary such as `SELECT users`. It contains only the operation and the first table of a statement. */
 function querySummary(text: string): { operation: string; summary: string } {
   const operation = /^\s*(\w+)/.exec(text)?.[1]?.toUpperCase() ?? 'QUERY'
   const table = /\b(?:FROM|INTO|UPDATE)\s+(?:ONLY\s+)?(?:"?public"?\.)?"?([a-z_]+)"?/i.exec(text)?.[1]
@@ -101,8 +109,9 @@ function querySummary(text: string): { operation: string; summary: string } {
 type Query = (...args: unknown[]) => unknown
 
 /**
- * Creates a span for each statement of a connection that runs within another span; statements of background polling get
- * none. Call it when the connection is created. Without an SDK it does nothing.
+ * Creates a span for each statement of a connection that runs within another span. Statements of background polling
+ * have no such span and are not traced. Call this function when the connection is created. It does nothing if no SDK is
+ * loaded.
  */
 export function traceQueries(client: ClientBase): void {
   if (!tracer()) return

@@ -123,7 +123,7 @@ describe('the embedded PostgreSQL', () => {
     const pid = serverPid()
     await kill9(other)
     const { url, stop } = await start()
-    expect(messages).toEqual([`adopted the PostgreSQL that runs in ${home} already`])
+    expect(messages).toEqual([`using the PostgreSQL that already runs in ${home}`])
     expect(serverPid()).toBe(pid)
     expect(await runQuery(url, 'SELECT 1')).toBe(1)
     await stop()
@@ -141,7 +141,7 @@ describe('the embedded PostgreSQL', () => {
   test('allows one process per data folder: a second process fails, and a kill releases the lock', async () => {
     const other = spawnOther(home)
     await nextLine(other)
-    const refusal = `${home} is in use by another Gatehouse (process ${other.pid}); stop it first`
+    const refusal = `${home} is in use by another Gatehouse (process ${other.pid}); stop that process first`
     await expect(start()).rejects.toThrow(refusal)
     await kill9(other)
     await (await start()).stop()

@@ -114,7 +114,7 @@ describe('migrations', () => {
     [
       'a newer database is an error',
       () => rmSync(join(folder, second), { recursive: true }),
-      `the database is newer than this build: it has the migration ${second}, the newest of this build is ${first}`,
+      `the database is newer than this build: it has the migration ${second}, but the newest of this build is ${first}`,
     ],
     [
       'a folder without migration.sql is an error',

@@ -40,9 +40,9 @@ test('with invalid settings, a start fails with exit code 1 and one message that
     'PORT is "eighty"',
     'DATABASE_URL: it must begin',
     'SECRET_KEY is required',
-    'BOOTSTRAP_ADMIN_PASSWORD go together',
-    '"nothing" is not a limit',
-    'METRICS_TOKEN_FILE names',
+    'BOOTSTRAP_ADMIN_PASSWORD is set; set both or neither',
+    '"nothing" is not a rate limit',
+    'METRICS_TOKEN_FILE is',
   ]) {
     expect(output).toContain(text)
   }

@@ -74,22 +74,22 @@ const refused: [env: Record<string, string>, problem: string][] = [
   [{ DATABASE_URL: 'mysql://u:geheim@db', SECRET_KEY: key }, 'DATABASE_URL: it must begin with postgres:// or postgresql://, as in postgres://user:password@host:5432/gatehouse.'],
   [{ DATABASE_URL: 'postgres://db' }, 'SECRET_KEY is required with DATABASE_URL; create one with: openssl rand -base64 32'],
   [{ SECRET_KEY: 'short' }, 'SECRET_KEY: set 32 bytes in base64 (a comma-separated list rotates keys); create a key with: openssl rand -base64 32'],
-  [{ BOOTSTRAP_ADMIN_EMAIL: 'root@example.com' }, 'BOOTSTRAP_ADMIN_EMAIL and BOOTSTRAP_ADMIN_PASSWORD go together; set both or neither.'],
+  [{ BOOTSTRAP_ADMIN_EMAIL: 'root@example.com' }, 'Only one of BOOTSTRAP_ADMIN_EMAIL and BOOTSTRAP_ADMIN_PASSWORD is set; set both or neither.'],
   [{ BOOTSTRAP_ADMIN_EMAIL: 'root', BOOTSTRAP_ADMIN_PASSWORD: '12345678' }, 'BOOTSTRAP_ADMIN_EMAIL is "root"; set an email address.'],
   [{ BOOTSTRAP_ADMIN_EMAIL: 'root@example.com', BOOTSTRAP_ADMIN_PASSWORD: '1234567' }, 'BOOTSTRAP_ADMIN_PASSWORD: it must have 8 to 128 characters.'],
   [{ BOOTSTRAP_API_KEY: 'ak_1:short' }, 'BOOTSTRAP_API_KEY: set ak_ and 26 characters (a-z, 0-9, without i, l, o, u; the first 0-7), a colon, and a secret of 32 to 256 characters.'],
   [{ MAIL_URL: 'mail.example.com' }, 'MAIL_URL: it must begin with smtp:// or smtps://, as in smtp://user:password@host:587.'],
   [{ RATE_LIMITS: 'none' }, 'RATE_LIMITS is "none"; set default, off, or a JSON object such as {"core_read": {"quota": 5000, "window": 60}}.'],
-  [{ RATE_LIMITS: '{"logins": {}}' }, `RATE_LIMITS is "{"logins": {}}"; "logins" is not a limit; the limits are ${Object.keys(rateLimitTable).join(', ')}.`],
-  [{ RATE_LIMITS: '{"login": {"quota": 0}}' }, 'RATE_LIMITS is "{"login": {"quota": 0}}"; login must be an object with whole numbers such as {"quota": 100, "window": 60} (seconds).'],
+  [{ RATE_LIMITS: '{"logins": {}}' }, `RATE_LIMITS is "{"logins": {}}"; "logins" is not a rate limit; the rate limits are ${Object.keys(rateLimitTable).join(', ')}.`],
+  [{ RATE_LIMITS: '{"login": {"quota": 0}}' }, 'RATE_LIMITS is "{"login": {"quota": 0}}"; login must be an object with whole numbers from 1, such as {"quota": 100, "window": 60}; window is in seconds.'],
   [{ REDIS_URL: 'localhost' }, 'REDIS_URL: it must begin with redis:// or rediss://.'],
   [{ ALLOW_PRIVATE_NETWORKS: 'yes' }, 'ALLOW_PRIVATE_NETWORKS is "yes"; set true or false.'],
-  [{ DNS_RESOLVER: 'dns.example.com' }, 'DNS_RESOLVER is "dns.example.com"; set an address with a port, such as 127.0.0.1:53.'],
-  [{ BREACHED_PASSWORDS_URL: 'http://pwned.example.com' }, 'BREACHED_PASSWORDS_URL is "http://pwned.example.com"; set an https:// URL: http:// requires ALLOW_PRIVATE_NETWORKS=true.'],
-  [{ BREACHED_PASSWORDS_URL: 'https://u:p@pwned.example.com' }, 'BREACHED_PASSWORDS_URL contains a user name or password; remove it.'],
+  [{ DNS_RESOLVER: 'dns.example.com' }, 'DNS_RESOLVER is "dns.example.com"; set an IP address with an optional port, such as 127.0.0.1:53.'],
+  [{ BREACHED_PASSWORDS_URL: 'http://pwned.example.com' }, 'BREACHED_PASSWORDS_URL is "http://pwned.example.com"; set an https:// URL. An http:// URL requires ALLOW_PRIVATE_NETWORKS=true.'],
+  [{ BREACHED_PASSWORDS_URL: 'https://u:p@pwned.example.com' }, 'BREACHED_PASSWORDS_URL contains a user name or password; remove the user name and password from the URL.'],
   [{ LOG_LEVEL: 'loud' }, 'LOG_LEVEL is "loud"; set one of trace, debug, info, warn, error, fatal, silent.'],
   [{ EVENT_RETENTION_DAYS: '0' }, 'EVENT_RETENTION_DAYS is "0"; set a whole number from 1 to 36500.'],
-  [{ X402_PAY_TO: 'a' }, 'X402_FACILITATOR_URL, X402_PAY_TO, X402_NETWORK and X402_ASSET go together; set all or none.'],
+  [{ X402_PAY_TO: 'a' }, 'Only some of X402_FACILITATOR_URL, X402_PAY_TO, X402_NETWORK and X402_ASSET are set; set all or none.'],
 ]
 test.each(refused)('%j is rejected', (env, problem) => {
   expect(problemsOf(env)).toEqual([problem])
@@ -113,7 +113,7 @@ describe('a secret in a file', () => {
       'METRICS_TOKEN and METRICS_TOKEN_FILE are both set; keep one of them.',
     ])
     expect(problemsOf({ METRICS_TOKEN_FILE: join(folder, 'absent') })).toEqual([
-      `METRICS_TOKEN_FILE names ${join(folder, 'absent')}, which cannot be read; check the path and its permissions.`,
+      `METRICS_TOKEN_FILE is ${join(folder, 'absent')}, which cannot be read; check the path and the permissions of the file.`,
     ])
     rmSync(folder, { recursive: true })
   })

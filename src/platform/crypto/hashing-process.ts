@@ -1,4 +1,7 @@
-/** The child process of hashing.ts: hashes the tasks it receives and exits when it was idle for a while. */
+/**
+ * The child process of hashing.ts. Runs the tasks that it receives, and exits after `limits.hashingProcessIdleTimeout`
+ * without a task.
+ */
 import { limits } from '../../kernel/limits.js'
 import { type HashTask, runHashTask } from './hashing.js'
 
@@ -6,7 +9,7 @@ const idle = setTimeout(() => process.exit(), limits.hashingProcessIdleTimeout)
 
 process.on('message', async ({ number, task }: { number: number; task: HashTask }) => {
   idle.refresh()
-  // Without a result, the parent process repeats the task itself and reports the error.
+  // After an error the response has no `result`. The parent process then repeats the task and reports the error.
   process.send!({ number, result: await runHashTask(task).catch(() => undefined) })
 })
 process.on('disconnect', () => process.exit())

@@ -1,7 +1,8 @@
 /**
- * Hashes passwords in a child process with a lower scheduling priority. One hash takes as much processor time as
- * signing a hundred tokens, and threads of one process cannot have different priorities. The child starts with the
- * first hash and exits after 20 idle seconds; this process completes the tasks that the child did not finish.
+ * Hashes passwords in a child process with a lower scheduling priority, because one hash takes as much processor time
+ * as signing a hundred tokens, and Node.js cannot give the threads of one process different priorities. The child
+ * process starts for the first hash and exits after `limits.hashingProcessIdleTimeout` without a task. Tasks that the
+ * child process did not finish run in this process.
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { availableParallelism, constants, setPriority } from 'node:os'
@@ -14,11 +15,14 @@ import { matchesPasswordHash } from './password-hashes.js'
 
 export interface HashTask {
   password: string
-  /** The hash to verify, in any format of password-hashes.ts. When absent, the task creates an Argon2id hash. */
+  /**
+   * The hash against which the password is verified, in any format of password-hashes.ts. Without it, the task creates
+   * an Argon2id hash of the password.
+   */
   existingHash?: string
 }
 
-/** The new hash in PHC format, or whether the password matches. */
+/** For a task without `existingHash` the new hash in PHC format; otherwise whether the password matches. */
 type HashResult = string | boolean
 
 interface PendingHash {
@@ -30,7 +34,7 @@ interface PendingHash {
 // 19 MiB, 2 iterations, parallelism 1: OWASP Password Storage Cheat Sheet and docs/contract.md#password-policy.
 const argon2Options = { type: argon2.argon2id, memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const
 
-/** Runs the task on a thread of this process. */
+/** Runs a task on a thread of this process. */
 export const runHashTask = ({ password, existingHash }: HashTask): Promise<HashResult> =>
   existingHash === undefined ? argon2.hash(password, argon2Options) : matchesPasswordHash(existingHash, password)
 
@@ -40,15 +44,15 @@ let hashProcess: ChildProcess | undefined
 
 // One processor stays free for the main thread (docs/contract.md#password-hashing-capacity).
 const CONCURRENT_HASHES = Math.max(1, Math.min(limits.maxConcurrentPasswordHashes, availableParallelism() - 1))
-/** The delay before the next hash is the main thread's busy time during the last hash, times this factor. */
+/** The delay before the next task is the time for which the main thread was busy during the last task, times this. */
 const THROTTLE_FACTOR = 2
 let activeHashes = 0
 const waitingTasks: (() => void)[] = []
 
 /**
- * Runs the task in the child process, with at most `CONCURRENT_HASHES` at a time. While other tasks wait, a delay
- * precedes the next one; it grows with the load of the main thread, so that password sign-ins do not slow down token
- * requests (docs/contract.md#password-hashing-capacity, docs/decisions/0045-password-hashing-throttle.md).
+ * Runs a task in the child process. At most `CONCURRENT_HASHES` tasks run at the same time. While further tasks wait,
+ * the next one starts after a delay that grows with the load of the main thread, so that password sign-ins do not slow
+ * down token requests (docs/contract.md#password-hashing-capacity, docs/decisions/0045-password-hashing-throttle.md).
  */
 export async function hashThrottled(task: HashTask): Promise<HashResult> {
   if (activeHashes >= CONCURRENT_HASHES) await new Promise<void>((go) => waitingTasks.push(go))
@@ -74,9 +78,9 @@ function hashInChildProcess(task: HashTask): Promise<HashResult> {
     const number = ++lastTaskNumber
     pending.set(number, { task, resolve, reject })
     hashProcess ??= startHashProcess()
-    // The channel keeps this process alive only while a task is pending.
+    // The IPC channel keeps this process alive only while a task is pending.
     hashProcess.channel?.ref()
-    // If the child is already exiting, `onProcessEnd` completes the task.
+    // Sending fails if the child process is exiting. `onProcessEnd` then runs the task in this process.
     hashProcess.send({ number, task }, () => {})
   })
 }
@@ -91,7 +95,7 @@ function startHashProcess(): ChildProcess {
   try {
     if (child.pid !== undefined) setPriority(child.pid, constants.priority.PRIORITY_BELOW_NORMAL)
   } catch {
-    // Some sandboxes forbid changing priorities. Hashing then runs at the normal priority.
+    // Some sandboxes forbid changing priorities. The child process then has the normal priority.
   }
   child.unref()
   child.on('message', ({ number, result }: { number: number; result?: HashResult }) => {

@@ -5,7 +5,7 @@ export interface JwtKey {
   kid: string
   /** ES256, RS256 or EdDSA. */
   alg: string
-  /** The private key as JWK members. */
+  /** The private key as a JWK. */
   jwk: Record<string, unknown>
 }
 
@@ -22,13 +22,15 @@ const digestOf = (alg: string): string | null => (alg === 'EdDSA' ? null : 'sha2
 const signatureOptions = (alg: string, key: KeyObject) =>
   alg === 'ES256' ? { key, dsaEncoding: 'ieee-p1363' as const } : { key }
 
-/** Signs synchronously: signing takes microseconds, and the thread pool may be busy with password hashes. */
+/**
+ * Signs data synchronously, because signing takes microseconds and the thread pool may be busy with password hashes.
+ */
 export const signJws = (alg: string, privateKey: KeyObject, data: Uint8Array): Buffer =>
   sign(digestOf(alg), data, signatureOptions(alg, privateKey))
 
 /**
  * Creates a signed JWT.
- * @param typ the `typ` header, such as `at+jwt`
+ * @param typ the header parameter `typ`, such as `at+jwt`
  */
 export function signJwt({ kid, alg, jwk }: JwtKey, typ: string, claims: object): string {
   const signingInput = `${encodeSegment({ alg, typ, kid })}.${encodeSegment(claims)}`
@@ -48,9 +50,9 @@ function decodeSegment(segment: string): Record<string, unknown> | undefined {
 }
 
 /**
- * Parses a JWT without verifying it.
- * @returns undefined for text that is not a JWT, for a critical extension (RFC 7515, section 4.1.11), and for a
- *   signature in a non-canonical encoding, which would be a second text for the same token
+ * Parses a JWT without verifying its signature.
+ * @returns undefined for text that is not a JWT, for a token with critical header parameters (`crit`, RFC 7515, section
+ *   4.1.11), and for a signature in a non-canonical base64url encoding, which would be another text for the same token
  */
 export function parseJws(token: string): ParsedJws | undefined {
   const [encodedHeader, encodedClaims, encodedSignature, ...rest] = token.split('.')
@@ -64,8 +66,9 @@ export function parseJws(token: string): ParsedJws | undefined {
 }
 
 /**
- * Verifies the signature. The algorithm is that of the key, never that of the header alone (RFC 8725, section 3.1).
- * @param alg the algorithm that belongs to `publicKey`
+ * Verifies the signature of a JWT. The `alg` header must equal the algorithm of the key, so that the token cannot
+ * choose the algorithm (RFC 8725, section 3.1).
+ * @param alg the algorithm of `publicKey`
  */
 export const isSignatureValid = (jws: ParsedJws, alg: string, publicKey: KeyObject): boolean =>
   jws.header['alg'] === alg &&

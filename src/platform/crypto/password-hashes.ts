@@ -1,10 +1,10 @@
 /**
- * The supported formats of password hashes: our own, and those imported from other products, which are replaced at the
- * user's first sign-in. Import and verification both limit the cost parameters, so that an imported hash cannot make a
- * sign-in take minutes or gigabytes.
+ * The supported formats of password hashes: Argon2id, and the formats of hashes that were imported from other products.
+ * The first sign-in of a user replaces an imported hash. Import and verification both limit the cost parameters,
+ * because a sign-in with an expensive imported hash could take minutes and gigabytes.
  *
- * Hashes are stored in PHC format. Two formats that PHC does not define:
- * `$digest-sha256$s=prefix$<salt>$<hash>` (a salted digest), `$hmac-sha256$$<key>$<hash>`.
+ * Hashes are stored in PHC format, bcrypt hashes in their own format. Two formats are not part of PHC:
+ * `$digest-sha256$s=prefix$<salt>$<hash>` (a salted digest) and `$hmac-sha256$$<key>$<hash>`.
  */
 import { createHash, createHmac, pbkdf2, scrypt, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
@@ -15,7 +15,10 @@ import { limits } from '../../kernel/limits.js'
 interface HashFormat {
   name: string
   pattern: RegExp
-  /** Why the parameters are rejected, as the end of a sentence; undefined when they are accepted. */
+  /**
+   * Returns why the cost parameters are rejected, as the predicate of a sentence; undefined when they are accepted.
+   * `parts` are the groups of `pattern`.
+   */
   parameterError?(parts: readonly string[]): string | undefined
   verify(password: string, parts: readonly string[], whole: string): Promise<boolean>
 }
@@ -30,7 +33,7 @@ const digestBytes: Readonly<Record<Digest, number>> = {
   sha384: 48,
   sha512: 64,
 }
-/** Returns true when digest and HMAC hashes support this algorithm. */
+/** Returns true when hashes of the formats digest and hmac can use this algorithm. */
 export const isDigest = (name: string): name is Digest => (digests as readonly string[]).includes(name)
 
 const base64 = '([A-Za-z0-9+/]{0,1400})'
@@ -80,8 +83,8 @@ const hashFormats: readonly HashFormat[] = [
       return bytes(hash).length < 16 ? 'must have at least 16 bytes' : undefined
     },
     async verify(password, [digest, iterations, salt = '', hash = '']) {
-      // PBKDF2 derives each block independently: comparing more than the first would slow down sign-ins, but not an
-      // attacker.
+      // PBKDF2 derives each block of the key independently. Comparing more than the first block would slow down
+      // sign-ins, but not an attacker, who can compare the first block only.
       const expected = bytes(hash).subarray(0, digestBytes[digest as Digest])
       const key = await derivePbkdf2(password, bytes(salt), Number(iterations), expected.length, digest!)
       return equalBytes(key, expected)
@@ -141,23 +144,31 @@ function parseHash(hash: string): { format: HashFormat; parts: string[] } | unde
  */
 export const hashFormatOf = (hash: string): string | undefined => parseHash(hash)?.format.name
 
-/** Returns true for formats without a work factor: an attacker with the database can guess simple passwords quickly. */
+/**
+ * Returns true for formats without a work factor. An attacker who has such a hash can try many passwords per second.
+ */
 export const isWeakHashFormat = (kind: string): boolean => kind === 'digest' || kind === 'hmac'
 
-/** Returns why a hash cannot be imported, as the end of a sentence that begins with the hash; undefined when it can. */
+/**
+ * Returns why a hash cannot be imported, as the predicate of a sentence such as "The hash has an unknown format";
+ * undefined when the hash can be imported.
+ */
 export function passwordHashError(hash: string): string | undefined {
   const found = parseHash(hash)
   return found ? found.format.parameterError?.(found.parts) : 'has an unknown format'
 }
 
-/** Returns the part of a hash that determines its cost: the format and parameters, without salt and hash. */
+/**
+ * Returns the part of a stored hash that determines its cost: the format and the parameters, without salt and digest.
+ */
 export function hashCost(hash: string): string {
   if (hash.startsWith('$2')) return hash.slice(0, 7)
   return hash.split('$').slice(0, -2).join('$')
 }
 
 /**
- * Verifies a password, without normalization, against a hash of any format. False for an invalid or too expensive hash.
+ * Verifies a password against a hash of any supported format. Does not normalize the password.
+ * @returns false for a wrong password, for a hash in an unknown format and for a hash that is too expensive
  */
 export async function matchesPasswordHash(hash: string, password: string): Promise<boolean> {
   const parsed = parseHash(hash)

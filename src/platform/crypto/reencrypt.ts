@@ -1,7 +1,7 @@
 /**
- * Re-encrypts stored secrets with the current key after a rotation of SECRET_KEY. Works in small batches. Each UPDATE
- * requires the old ciphertext, so a concurrent change or deletion of the row wins, parallel runs are safe, and a new
- * run continues after an interrupted one.
+ * Re-encrypts stored secrets with the current key after a rotation of SECRET_KEY, in small batches. An UPDATE changes a
+ * value only if it is still the ciphertext that was read, so concurrent changes of the row are kept and several runs in
+ * parallel are safe. A run after an interrupted one re-encrypts the values that are left.
  */
 import { limits } from '../../kernel/limits.js'
 import type { Context } from '../context.js'
@@ -10,23 +10,24 @@ import type { Encryptor } from './secrets.js'
 
 /** A column, or a string inside a JSON column, that contains output of `Encryptor.encrypt`. */
 export interface EncryptedColumn {
-  /** A plural noun for output, such as "webhook secrets". */
+  /** A plural noun for the output of commands, such as "webhook secrets". */
   readonly label: string
   readonly table: string
-  /** The columns of the primary key with their types, in order. */
+  /** The columns of the primary key with their types, in the order of the key. */
   readonly key: Readonly<Record<string, 'text' | 'uuid'>>
   readonly column: string
-  /** The path of the string inside the JSON column. */
+  /** The path of the string inside a JSON column; undefined for a text column. */
   readonly path?: readonly string[]
 }
 
 /** The number of values in one column that are encrypted with one key. */
 export interface EncryptedCount {
+  /** The `label` of the column. */
   what: string
-  /** The key ID; see `Encryptor.keyIds`. */
+  /** The ID of the key; see `Encryptor.keyIds`. */
   key: string
   count: number
-  /** One ciphertext, to test whether the key can decrypt it. */
+  /** One of the ciphertexts, for a test whether the key can decrypt it. */
   sample: string
 }
 
@@ -45,9 +46,11 @@ export const encryptedCountSql = (columns: readonly EncryptedColumn[]): string =
     .join(' UNION ALL ')
 
 /**
- * Re-encrypts every value that an older configured key can decrypt. Leaves values that no key can decrypt unchanged.
- * @param progress receives the number of values re-encrypted so far
- * @returns the number of values re-encrypted
+ * Re-encrypts every value that an older configured key can decrypt. Does not change values that no configured key can
+ * decrypt. Repeats the pass over all columns until a pass finds nothing to re-encrypt, because processes that still run
+ * with an older key may write values during a pass.
+ * @param progress receives the number of values that were re-encrypted so far
+ * @returns the number of values that were re-encrypted
  */
 export async function reencrypt(
   context: Context,
@@ -68,7 +71,7 @@ export async function reencrypt(
   return reencrypted
 }
 
-/** Makes one pass over a column and yields the number of values re-encrypted in each batch. */
+/** Makes one pass over a column and yields the number of values that were re-encrypted in each batch. */
 async function* reencryptBatches(context: Context, encryptedColumn: EncryptedColumn): AsyncGenerator<number> {
   const { table, key } = encryptedColumn
   const [current] = context.encryptor.keyIds
@@ -98,7 +101,7 @@ async function* reencryptBatches(context: Context, encryptedColumn: EncryptedCol
   }
 }
 
-/** @param rows the primary key, the old and the new ciphertext of each row */
+/** @param rows for each row the values of the primary key, the old ciphertext and the new ciphertext */
 async function updateBatch(context: Context, encryptedColumn: EncryptedColumn, rows: string[][]): Promise<number> {
   if (rows.length === 0) return 0
   const { table, key, column, path } = encryptedColumn
@@ -112,7 +115,7 @@ async function updateBatch(context: Context, encryptedColumn: EncryptedColumn, r
     FROM unnest(${arrays}) AS fresh(${columns.map((name) => `fresh_${name}`).join(', ')}, old_text, fresh_text)
     WHERE ${columns.map((name) => `${name} = fresh_${name}`).join(' AND ')} AND ${ciphertextSql(encryptedColumn)} = old_text RETURNING 1`
   const values = [...columns, 'old', 'fresh'].map((_, at) => rows.map((row) => row[at]))
-  // `transaction` repeats the statement after a deadlock.
+  // In a transaction, because `transaction` repeats the statement after a deadlock.
   return transaction(context, async (tx) => (await tx.query('', text, values)).length)
 }
 

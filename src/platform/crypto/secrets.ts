@@ -1,6 +1,7 @@
 /**
- * Handles the three kinds of secrets (docs/contract.md#secret-storage): random secrets are stored as SHA-256 hashes,
- * passwords as Argon2id hashes, and recoverable secrets encrypted with a key that is not in the database.
+ * Hashing and encryption of the three kinds of secrets (docs/contract.md#secret-storage): random secrets are stored as
+ * SHA-256 hashes, passwords as Argon2id hashes, and secrets that Gatehouse must read again are encrypted with a key
+ * that is not in the database.
  */
 import {
   createCipheriv,
@@ -26,7 +27,7 @@ export const hmac = (key: Buffer, text: string): string => createHmac('sha256', 
 /** Creates a secret of 256 random bits in base64url (43 characters). */
 export const randomSecret = (): string => randomBytes(32).toString('base64url')
 
-/** Compares two hashes of equal length in constant time. */
+/** Compares two hashes in constant time. Returns false at once if their lengths differ. */
 export const isSameHash = (a: string, b: string): boolean =>
   a.length === b.length && timingSafeEqual(Buffer.from(a), Buffer.from(b))
 
@@ -35,52 +36,58 @@ export function isSameText(a: string, b: string): boolean {
   return timingSafeEqual(createHash('sha256').update(a).digest(), createHash('sha256').update(b).digest())
 }
 
-/** The prefix of hashes with the current parameters. The index `verifiers_foreign_hash` contains the same prefix. */
+/**
+ * The prefix of password hashes with the current parameters. The condition of the index `verifiers_foreign_hash`
+ * contains the same prefix.
+ */
 const CURRENT_HASH_PREFIX = '$argon2id$v=19$m=19456,t=2,p=1$'
 
 /** Returns false for imported hashes and for hashes with older cost parameters. */
 export const isCurrentHash = (hash: string): boolean => hash.startsWith(CURRENT_HASH_PREFIX)
 
-/** Passwords are hashed in Unicode normalization form NFC (docs/contract.md#password-policy). */
+/** Returns the password in Unicode normalization form NFC, in which it is hashed (docs/contract.md#password-policy). */
 const normalizePassword = (password: string): string => password.normalize('NFC')
 
-/** Hashes a password with Argon2id, in PHC format. */
+/** Returns the Argon2id hash of a password in PHC format. */
 export const hashPassword = (password: string): Promise<string> =>
   hashThrottled({ password: normalizePassword(password) }) as Promise<string>
 
 let dummyHash: Promise<string> | undefined
 
 /**
- * Verifies a password. Without a hash it verifies against a dummy hash and returns false, so that an unknown user takes
- * as long as a wrong password.
+ * Verifies a password. Without a hash it verifies the password against a dummy hash and returns false, so that the
+ * response for an unknown user takes as long as for a wrong password.
  */
 export async function verifyPassword(hash: string | null | undefined, password: string): Promise<boolean> {
   dummyHash ??= hashPassword(randomSecret())
   const comparedHash = hash ?? (await dummyHash)
-  // Other products hash the password without normalization.
+  // Imported hashes are hashes of the password without normalization.
   const typed = isCurrentHash(comparedHash) ? normalizePassword(password) : password
   const isMatch = await hashThrottled({ password: typed, existingHash: comparedHash })
   return isMatch === true && hash !== null && hash !== undefined
 }
 
 /**
- * Encrypts secrets that must be readable again (others are hashed) with AES-256-GCM. The ciphertext begins with the key
- * ID, so that keys can be rotated.
+ * Encrypts secrets that Gatehouse must read again with AES-256-GCM. A ciphertext begins with the ID of its key, so that
+ * keys can be rotated.
  */
 export interface Encryptor {
-  /** The key IDs, the encryption key first: the first eight hexadecimal digits of the key's SHA-256. */
+  /**
+   * The IDs of the configured keys. The first one is the ID of the key that encrypts. An ID is the first eight
+   * hexadecimal digits of the key's SHA-256 hash.
+   */
   readonly keyIds: readonly string[]
   encrypt(plaintext: string): string
-  /** @throws Error when no configured key matches */
+  /** @throws Error when no configured key can decrypt the ciphertext */
   decrypt(ciphertext: string): string
   /**
-   * Derives one key per configured key for another purpose, in the same order. The keys after the first verify values
-   * created before a rotation.
+   * Derives a key for another purpose, such as an HMAC, from each configured key, in the order of `keyIds`. Create
+   * values with the first derived key. The other derived keys verify values that were created before a rotation.
    */
   deriveKeys(purpose: string): Buffer[]
 }
 
-/** Creates an encryptor from 32-byte keys: the first one encrypts, all of them decrypt. */
+/** Creates an encryptor from keys of 32 bytes. The first key encrypts; all keys decrypt. */
 export function createEncryptor(keys: readonly Buffer[]): Encryptor {
   const byId = new Map(keys.map((key) => [createHash('sha256').update(key).digest('hex').slice(0, 8), key]))
   const [[id, primaryKey]] = [...byId] as [[string, Buffer]]
@@ -106,7 +113,7 @@ export function createEncryptor(keys: readonly Buffer[]): Encryptor {
   }
 }
 
-/** Returns the configured keys, or the key in DATA_DIR, which is created at first start. */
+/** Returns the keys of SECRET_KEY, or without SECRET_KEY the key in DATA_DIR. Creates that key if it does not exist. */
 export function loadSecretKeys(config: Config): readonly Buffer[] {
   if (config.secretKeys.length > 0) return config.secretKeys
   const file = join(config.dataDir, 'secret.key')

@@ -1,6 +1,6 @@
 /**
- * Reads and parses request bodies, the same for every API (docs/contract.md#input-checks). Which content types an API
- * accepts, and when it checks them, is decided by the API.
+ * Reads and parses the request bodies of all APIs (docs/contract.md#input-checks). Each API calls `requireContentType`
+ * with the content type that it accepts.
  */
 import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage } from 'node:http'
@@ -10,9 +10,10 @@ import { parseJson, UnsafeInputError, unsafeInputError } from '../../kernel/safe
 import { sendContinue } from './early-responses.js'
 
 /**
- * Reads a body as UTF-8 text, without a byte order mark.
- * @param limit in bytes
- * @throws payload_too_large, unsupported_media_type, invalid_request for a body that is not UTF-8
+ * Reads a body as UTF-8 text and removes a byte order mark.
+ * @param limit the maximum size of the body in bytes
+ * @throws payload_too_large; unsupported_media_type for a Content-Encoding; invalid_request for a body that is not
+ *   UTF-8 or incomplete
  */
 export async function readBody(request: IncomingMessage, limit: number): Promise<string> {
   checkBodyHeaders(request, limit)
@@ -21,7 +22,7 @@ export async function readBody(request: IncomingMessage, limit: number): Promise
   return body.toString('utf8').replace(/^\ufeff/, '')
 }
 
-/** Uses events: the async iterator doubles the cost of reading a small body. */
+/** Uses the stream's events, because its async iterator doubles the cost of reading a small body. */
 function readAll(request: IncomingMessage, limit: number): Promise<Buffer> {
   sendContinue(request)
   return new Promise((resolve, reject) => {
@@ -44,15 +45,15 @@ function readAll(request: IncomingMessage, limit: number): Promise<Buffer> {
   })
 }
 
-/** Returns true when the headers announce a body (RFC 9112, section 6). */
+/** Returns true when the headers say that the request has a body (RFC 9112, section 6). */
 export const hasBody = ({ headers }: IncomingMessage): boolean =>
   headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
 
 /**
  * Checks Content-Encoding and Content-Length before the body is read.
- * @param limit in bytes
- * @throws payload_too_large for a Content-Length above the limit, unsupported_media_type for a Content-Encoding other
- *   than identity, with the Accept-Encoding header of RFC 9110, section 15.5.16
+ * @param limit the maximum size of the body in bytes
+ * @throws payload_too_large for a Content-Length above the limit; unsupported_media_type with an Accept-Encoding header
+ *   (RFC 9110, section 15.5.16) for a Content-Encoding other than identity
  */
 export function checkBodyHeaders(request: IncomingMessage, limit: number): void {
   const encoding = request.headers['content-encoding'] ?? ''
@@ -63,7 +64,6 @@ export function checkBodyHeaders(request: IncomingMessage, limit: number): void 
   if (Number(request.headers['content-length'] ?? 0) > limit) throw tooLarge(limit)
 }
 
-/** `sendEarlyResponse` reads and discards the rest of the body. */
 const tooLarge = (limit: number): ApiError =>
   new ApiError('payload_too_large', `The body is larger than ${limit} bytes.`)
 
@@ -84,15 +84,15 @@ const contentTypes = {
   },
 }
 
-/** @throws unsupported_media_type for another Content-Type, or for none */
+/** @throws unsupported_media_type if the Content-Type is missing or does not match `type` */
 export function requireContentType(request: IncomingMessage, type: keyof typeof contentTypes): void {
   const { pattern, message } = contentTypes[type]
   if (!pattern.test(request.headers['content-type'] ?? '')) throw unsupportedMediaType('Content-Type', message)
 }
 
 /**
- * Parses and checks JSON.
- * @param malformedMessage the message for text that is not JSON
+ * Parses JSON and checks it for unsafe input.
+ * @param malformedMessage the error message for text that is not JSON; by default that of `parseJson`
  * @throws invalid_request for text that is not JSON, and for unsafe input (`unsafeInputError`)
  */
 export function parseJsonBody(text: string, malformedMessage?: string): unknown {
@@ -108,8 +108,9 @@ export function parseJsonBody(text: string, malformedMessage?: string): unknown 
 export type Form = Record<string, string | string[] | undefined>
 
 /**
- * Parses and checks the text of a form, or a query, with the parser that Koa and oidc-provider use.
- * @param check throws for unsafe input; the setup page has a check of its own
+ * Parses the text of a form or of a query string with the parser that Koa and oidc-provider use, and checks its fields
+ * for unsafe input.
+ * @param check throws for unsafe input. The setup page replaces the default check with its own.
  * @throws invalid_request for unsafe input
  */
 export function parseForm(text: string, check: (form: Form) => void = requireSafeInput): Form {
@@ -118,20 +119,22 @@ export function parseForm(text: string, check: (form: Form) => void = requireSaf
   return form
 }
 
-/** @throws invalid_request for unsafe names and values (`unsafeInputError`) */
+/** @throws invalid_request if the name or value of a field is unsafe (`unsafeInputError`) */
 export function requireSafeInput(form: Form): void {
   const error = unsafeInputError(form)
   if (error) throw badRequest(error)
 }
 
 /**
- * Returns the value of a field; undefined if it is absent or repeated, because a parameter must not be sent more than
- * once (RFC 6749, section 3.2).
+ * Returns the value of a field; undefined if the field is absent or repeated, because a parameter must not be sent more
+ * than once (RFC 6749, section 3.2).
  */
 export function formField(form: Form, name: string): string | undefined {
   const value = form[name]
   return typeof value === 'string' ? value : undefined
 }
 
-/** Returns the first value of a field, for forms outside of OAuth; an empty string if the field is absent. */
+/**
+ * Returns the first value of a field, or an empty string if the field is absent. For forms that are not part of OAuth.
+ */
 export const firstFormField = (form: Form, name: string): string => [form[name]].flat()[0] ?? ''

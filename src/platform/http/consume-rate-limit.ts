@@ -1,20 +1,20 @@
-/** Applies a rate limit to a request: the headers, the metric and the error (docs/contract.md#rate-limits). */
+/** Applies rate limits to requests: sets headers, counts refusals and throws errors (docs/contract.md#rate-limits). */
 import { ApiError } from '../../kernel/errors.js'
 import type { RateLimitName } from '../../kernel/limits.js'
 import type { Context } from '../context.js'
 import type { RateLimitDecision } from './rate-limiter.js'
 
-/** Returns the message for a caller who must wait for this many seconds. */
+/** Returns the error message for a caller who must wait for `seconds`. */
 type RefusalMessage = (seconds: number) => string
 
 const tooManyRequests: RefusalMessage = (seconds) => `Too many requests; try again in ${seconds} seconds.`
 
 /**
  * Consumes one token of a limit.
- * @param limit the name of a row in src/kernel/limits.ts
- * @param key the caller or resource that is counted
- * @returns the RateLimit headers for the response; none while limits are off
- * @throws too_many_requests with the RateLimit headers and Retry-After
+ * @param limit the name of a row of `rateLimitTable` in src/kernel/limits.ts
+ * @param key the caller or resource whose requests are counted
+ * @returns the rate limit headers for the response; none while rate limits are off
+ * @throws too_many_requests with the rate limit headers and Retry-After
  */
 export async function consumeRateLimit(
   context: Context,
@@ -26,10 +26,10 @@ export async function consumeRateLimit(
 }
 
 /**
- * Applies a decision that the rate limiter has made.
- * @param decision undefined while limits are off
- * @returns the RateLimit headers for the response
- * @throws too_many_requests with the RateLimit headers and Retry-After
+ * Applies a decision of the rate limiter.
+ * @param decision the decision; undefined while rate limits are off
+ * @returns the rate limit headers for the response; none while rate limits are off
+ * @throws too_many_requests with the rate limit headers and Retry-After
  */
 export function requireWithinRateLimit(
   { metrics }: Pick<Context, 'metrics'>,
@@ -43,7 +43,10 @@ export function requireWithinRateLimit(
   throw new ApiError('too_many_requests', refusalMessage(decision.reset), { headers })
 }
 
-/** The RateLimit headers of the IETF draft and the X-RateLimit headers; also Retry-After on a refusal. */
+/**
+ * Returns the headers RateLimit and RateLimit-Policy of the IETF draft and the X-RateLimit headers. A refusal has
+ * Retry-After as well.
+ */
 function rateLimitHeaders({ allowed, quota, window, remaining, reset }: RateLimitDecision): Record<string, string> {
   return {
     'RateLimit-Policy': `"default";q=${quota};w=${window}`,

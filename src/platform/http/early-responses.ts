@@ -1,28 +1,38 @@
 /**
- * Sends responses before the request body is complete, such as for an oversized body or an invalid credential. If the
- * server closes the connection while the client is still sending, the client's system may discard the response (RFC
- * 9112, section 9.6), so the rest of the body is read and discarded within limits.
+ * Sends responses before the request body is complete, for example when the body is too large or the credential is
+ * invalid. If the server closed the connection while the client is still sending, the client's operating system could
+ * discard the response (RFC 9112, section 9.6). Therefore the server reads and discards the rest of the body, within
+ * limits.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { limits } from '../../kernel/limits.js'
 
 const deferredContinues = new WeakMap<IncomingMessage, ServerResponse>()
 
-/** Defers `100 Continue` until the body is read, so that a client does not send the body of a refused request. */
+/**
+ * Defers `100 Continue` until a handler reads the body, so that a client does not send the body of a request that is
+ * refused.
+ */
 export function deferContinue(request: IncomingMessage, response: ServerResponse): void {
   deferredContinues.set(request, response)
 }
 
-/** Sends a deferred `100 Continue` (RFC 9110, section 10.1.1). */
+/** Sends `100 Continue` (RFC 9110, section 10.1.1) if it was deferred for this request. */
 export function sendContinue(request: IncomingMessage): void {
   deferredContinues.get(request)?.writeContinue()
   deferredContinues.delete(request)
 }
 
-/** Returns true while the client is sending a body; false when it waits for `100 Continue`. */
+/**
+ * Returns true while the client may be sending the body. Returns false when the body is complete, and when the client
+ * waits for `100 Continue` before it sends the body.
+ */
 export const isBodyPending = (request: IncomingMessage): boolean => !request.complete && !deferredContinues.has(request)
 
-/** Sends the response, discards the rest of the request within limits, and closes the connection (lingering close). */
+/**
+ * Sends the response, reads and discards the rest of the request within `limits.maxDiscardedBodyBytes` and
+ * `limits.lingeringCloseTimeout`, and closes the connection (lingering close).
+ */
 export function sendEarlyResponse(request: IncomingMessage, response: ServerResponse, body: string | Buffer): void {
   response.setHeader('Connection', 'close')
   if (body.length > 0) {

@@ -1,23 +1,23 @@
-/** Writes the response to an error, the same for every API except for its format (docs/contract.md#errors). */
+/** Writes error responses. Each API has its own format (docs/contract.md#errors). */
 import type { ParameterizedContext as KoaContext } from 'koa'
 import { ApiError } from '../../kernel/errors.js'
 import type { Context } from '../context.js'
 import { translateDatabaseError } from '../postgres/errors.js'
 
-/** How an API shows errors. */
+/** The error format of an API. */
 export interface ErrorFormat {
   /**
-   * Converts an error of the API's library, such as graphql-js or oidc-provider, to an ApiError, or to the error that
-   * caused it. Returns other errors unchanged.
+   * Converts an error of the API's library, such as graphql-js or oidc-provider, to an ApiError or to its cause.
+   * Returns all other errors unchanged.
    */
   readonly fromLibrary?: (error: unknown) => unknown
-  /** Writes the body, and the headers that every error of this API has. The status is set. */
+  /** Writes the body, and the headers that all errors of the API have. The status of `ctx` is set before the call. */
   readonly write: (ctx: KoaContext, error: ApiError, requestId: string) => void
 }
 
 /**
- * Converts any error to the one that the caller sees. Unknown errors are masked, and logged with the request ID.
- * @param context the log, and the request for the log line
+ * Converts an error to the ApiError that the caller receives. An error that is not an ApiError becomes internal_error
+ * without its message, and is logged with the request ID.
  */
 export function toApiError(
   error: unknown,
@@ -33,7 +33,10 @@ export function toApiError(
   )
 }
 
-/** Responds with an error: its status, its headers such as Retry-After and WWW-Authenticate, and the body of the API. */
+/**
+ * Responds with an error: with its status, its headers such as Retry-After and WWW-Authenticate, and a body in the
+ * format of the API.
+ */
 export function respondWithError(
   ctx: KoaContext,
   context: Pick<Context, 'log' | 'request'>,
@@ -41,7 +44,7 @@ export function respondWithError(
   { fromLibrary, write }: ErrorFormat,
 ): void {
   const apiError = toApiError(error, context, fromLibrary)
-  // The response that was being prepared may have set them.
+  // The handler may have set these headers before it failed.
   for (const name of ['Location', 'WWW-Authenticate']) ctx.remove(name)
   ctx.status = apiError.status
   write(ctx, apiError, context.request.id)

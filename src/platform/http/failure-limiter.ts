@@ -1,20 +1,21 @@
 /**
- * Limits failed authentications before a secret is compared (docs/contract.md#failed-client-authentication,
- * docs/decisions/0051). Only failures take a token, so a success costs no round trip and failures of other callers do
- * not count against it.
+ * Limits failed authentication attempts before a secret is compared (docs/contract.md#failed-client-authentication,
+ * docs/decisions/0051). Only a failed attempt takes a token from its buckets, so a successful attempt needs no round
+ * trip to the bucket store.
  */
 import type { AttemptOutcome, BucketRef, RateLimitDecision, RateLimiter, TryCredential } from './rate-limiter.js'
 
 type Limiter = Pick<RateLimiter, 'consume' | 'peek'>
 
 /**
- * Creates the function that limits failed attempts. A process knows the tokens left in a bucket only after it has taken
- * one, so with P processes a bucket of N failures allows N + P - 1 comparisons, of which N are answered.
+ * Creates the function that limits failed attempts. A process knows how many tokens a bucket has left only after it has
+ * taken one. With P processes, a bucket of N tokens therefore allows up to N + P - 1 comparisons of wrong secrets; the
+ * callers of all but N of them receive the rate limit error instead of the result.
  */
 export function createFailureLimiter({ consume, peek }: Limiter): TryCredential {
   /**
-   * Failures that are being counted, by bucket. Parallel attempts wait for them, so that a burst cannot exceed the
-   * limit.
+   * Failures that are being counted, by bucket. Concurrent attempts wait until the failure is counted, so that a burst
+   * of attempts cannot exceed the limit.
    */
   const pendingFailures = new Map<string, Promise<unknown>>()
 

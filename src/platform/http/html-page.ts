@@ -1,16 +1,16 @@
-/** The frame of every HTML page that the server renders: the document, its Content-Security-Policy, its headers. */
+/** The document, the Content-Security-Policy and the headers of the HTML pages that the server renders. */
 import { createHash, randomBytes } from 'node:crypto'
 import { Html, html } from '../../kernel/html.js'
 
-/** A source expression for one inline script or style (CSP Level 3, section 2.3.1). */
+/** Returns the source expression for one inline script or style (CSP Level 3, section 2.3.1). */
 export const hashSource = (text: string): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`
 
-/** A nonce for the inline scripts and styles of one response. */
+/** Creates a nonce for the inline scripts and styles of one response. */
 export const createNonce = (): string => randomBytes(18).toString('base64')
 
 /**
- * Without other directives a page loads nothing, has no `<base>` and cannot be framed.
- * @param directives added to or replacing these defaults
+ * Returns the Content-Security-Policy with these directives. By default a page can load nothing, cannot have a `<base>`
+ * element and cannot be framed. A directive in the parameter is added to the defaults or replaces one of them.
  */
 export function contentSecurityPolicy({
   'default-src': defaultSource = "'none'",
@@ -30,9 +30,9 @@ export function contentSecurityPolicy({
 }
 
 /**
- * The headers of a page.
- * @param policy the Content-Security-Policy
- * @param others added to or replacing the defaults
+ * Returns the headers of a page.
+ * @param policy the value of Content-Security-Policy
+ * @param others headers that are added to the default headers or replace them
  */
 export const pageHeaders = (policy: string, others: Record<string, string> = {}): Record<string, string> => ({
   'Content-Security-Policy': policy,
@@ -44,18 +44,18 @@ export const pageHeaders = (policy: string, others: Record<string, string> = {})
 
 export interface PageContent {
   title: string
-  /** BCP 47; `en` by default. */
+  /** The BCP 47 language tag of the page; `en` by default. */
   language?: string
-  /** CSS; put into one inline `<style>`. */
+  /** The CSS of the one inline `<style>` element. */
   style: string
-  /** The nonce of the inline `<style>`, if the policy uses a nonce instead of a hash. */
+  /** The nonce of the inline `<style>` element, if the policy allows it by a nonce instead of a hash. */
   nonce?: string
-  /** Additional elements of `<head>`. */
+  /** Additional elements in `<head>`. */
   head?: Html | false | undefined
   body: Html
 }
 
-/** A whole document. The caller sends it with `pageHeaders`. */
+/** Returns the whole HTML document. The caller must send it with `pageHeaders`. */
 export function htmlDocument({ title, language = 'en', style, nonce, head, body }: PageContent): string {
   const nonceAttribute = nonce !== undefined && html` nonce="${nonce}"`
   return html`<!doctype html>

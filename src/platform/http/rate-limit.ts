@@ -1,7 +1,8 @@
 /**
- * Token buckets (docs/contract.md#rate-limits), shared by all processes: one row each in PostgreSQL, or a key in Redis
- * if configured (redis-buckets.ts). A process takes tokens in batches and consumes them from memory: a full bucket
- * costs one query per batch; a nearly empty one is counted token by token, so that the limit is exact.
+ * Rate limits with token buckets that all processes share (docs/contract.md#rate-limits). A bucket is a row in
+ * PostgreSQL, or a key in Redis if REDIS_URL is set (redis-buckets.ts). A process takes tokens from a bucket in batches
+ * and consumes the tokens of a batch from memory, so that not every request needs a query. The batches become smaller
+ * as the bucket empties, down to single tokens, so that no process keeps tokens that others need.
  */
 import { LRUCache } from 'lru-cache'
 import type { RateLimits } from '../../config.js'
@@ -15,8 +16,10 @@ import type { RateLimitDecision, RateLimiter } from './rate-limiter.js'
 /** The storage of the buckets, shared by all processes. */
 export interface BucketStore {
   /**
-   * Refills the bucket for the elapsed time, then takes a batch whose size decreases with the tokens left.
-   * @param options `now` in Unix milliseconds, `rate` in tokens per millisecond
+   * Refills the bucket for the elapsed time and then takes a batch of tokens. The batch is smaller when the bucket has
+   * fewer tokens left.
+   * @param options `quota` and `maxBatch` in tokens, `now` in Unix milliseconds, `rate` in tokens per millisecond
+   * @returns `taken`, the size of the batch, and `tokens`, the tokens that are left in the bucket
    */
   takeTokens(
     key: string,
@@ -26,9 +29,11 @@ export interface BucketStore {
 }
 
 interface TokenBatch {
+  /** The tokens of the batch that are left in the memory of this process. */
   localTokens: number
+  /** The tokens that were left in the shared bucket after the batch was taken. */
   sharedTokens: number
-  /** Unix milliseconds. */
+  /** When the batch was taken, in Unix milliseconds. */
   takenAt: number
 }
 
@@ -41,7 +46,7 @@ const takeTokensSql = `
     updated_at = greatest($4::bigint, bucket.updated_at)
   RETURNING tokens, batch_size AS taken`
 
-/** Stores each bucket as one row and takes each batch with one statement. */
+/** Creates the bucket store that keeps each bucket as one row in PostgreSQL and takes each batch with one statement. */
 export const createPostgresBuckets = (tools: DatabaseHandle): BucketStore => ({
   async takeTokens(key, { quota, maxBatch, now, rate }) {
     const values = [key, quota, maxBatch, now, rate]
@@ -51,7 +56,10 @@ export const createPostgresBuckets = (tools: DatabaseHandle): BucketStore => ({
   close: async () => {},
 })
 
-/** Creates the rate limiter of one process. */
+/**
+ * Creates the rate limiter of one process.
+ * @param now the clock of the buckets
+ */
 export function createRateLimiter(rateLimits: RateLimits, buckets: BucketStore, now: Clock): RateLimiter {
   const batches = new LRUCache<string, TokenBatch>({ max: limits.maxCachedRateLimitBuckets })
   const pending = new Map<string, Promise<void>>()
@@ -73,8 +81,8 @@ export function createRateLimiter(rateLimits: RateLimits, buckets: BucketStore, 
     const limit = rateLimits[name]
     const key = `${name}:${subject}`
     while (!usableBatch(key)) {
-      // Concurrent requests share one refill. Each refill serves at least one of them, so the loop ends: all are
-      // served, or the bucket is empty.
+      // Concurrent requests for the same bucket share one refill. Each refill serves at least one of them, so the loop
+      // ends when all of them have a token or the bucket is empty.
       let refill = pending.get(key)
       if (!refill) {
         refill = refillBatch(key, limit).finally(() => pending.delete(key))
@@ -103,7 +111,7 @@ export function createRateLimiter(rateLimits: RateLimits, buckets: BucketStore, 
   return { close: buckets.close, consume, peek, tryCredential: createFailureLimiter({ consume, peek }) }
 }
 
-/** @param tokens the tokens in the bucket, less than one */
+/** @param tokens the tokens that are left in the bucket: a fraction, less than one */
 const deniedDecision = (limit: RateLimitName, { quota, window }: RateLimit, tokens: number): RateLimitDecision => ({
   allowed: false,
   limit,

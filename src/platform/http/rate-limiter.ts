@@ -1,44 +1,49 @@
-/** The interface of rate limits; rate-limit.ts and failure-limiter.ts implement it. */
+/** The interface of the rate limiter, which rate-limit.ts and failure-limiter.ts implement. */
 import type { RateLimitName } from '../../kernel/limits.js'
 
-/**
- * The content of the rate limit headers. `window` and `reset` are in seconds; on a refusal `reset` is the time to wait.
- */
+/** Whether a request is allowed, with the values of its rate limit headers. */
 export interface RateLimitDecision {
   allowed: boolean
   limit: RateLimitName
   quota: number
+  /** The window of the rate limit in seconds. */
   window: number
   remaining: number
+  /** Seconds until the bucket is full again; for a refusal, seconds until the next request is allowed. */
   reset: number
 }
 
-/** A limit and the key of a bucket under it. */
+/** A bucket: the name of its rate limit, and its key among the buckets of that limit. */
 export type BucketRef = readonly [limit: RateLimitName, key: string]
 
 export type AttemptOutcome =
   | { readonly state: 'succeeded' }
-  /** The decision of the bucket with the fewest tokens left; undefined while limits are off. */
+  /** `decision` is that of the bucket with the fewest tokens left; undefined while rate limits are off. */
   | { readonly state: 'failed'; readonly decision: RateLimitDecision | undefined }
-  /** A bucket is empty. The caller cannot learn whether the credential is valid. */
+  /** A bucket is empty. The caller does not learn whether the credential is valid. */
   | { readonly state: 'refused'; readonly decision: RateLimitDecision }
 
 /**
- * Verifies a credential if all buckets have a token left, and takes one token from each on failure.
- * @param buckets the widest first: a narrower bucket keeps its token when a wider one is empty
- * @param verify compares the secret; must be synchronous, so that nothing runs between the decision and the comparison
+ * Verifies a credential if all buckets have a token left. Takes a token from each bucket if the verification fails.
+ * @param buckets the buckets, the one that counts the most callers or credentials first. If a bucket is empty, no token
+ *   is taken from the buckets after it.
+ * @param verify compares the secret and returns whether it is right. Must be synchronous, so that no other attempt runs
+ *   between the check of the buckets and the comparison.
  */
 export type TryCredential = (buckets: readonly BucketRef[], verify: () => boolean) => Promise<AttemptOutcome>
 
 export interface RateLimiter {
   /**
-   * Consumes one token of the bucket `key` under a limit; undefined when limits are off. To refuse a request, use
-   * `consumeRateLimit` in consume-rate-limit.ts.
+   * Consumes one token of a bucket and returns the decision; undefined when rate limits are off. Handlers of requests
+   * use `consumeRateLimit` in consume-rate-limit.ts instead, which throws an error for a refusal.
    */
   consume(limit: RateLimitName, key: string): Promise<RateLimitDecision | undefined>
-  /** Returns a refusal if this process knows that the bucket is empty. Consumes no token and sends no query. */
+  /**
+   * Returns a refusal if this process knows that the bucket is empty, otherwise undefined. Consumes no token and sends
+   * no query.
+   */
   peek(limit: RateLimitName, key: string): RateLimitDecision | undefined
-  /** Verifies a credential and counts the failure (failure-limiter.ts). */
+  /** Verifies a credential and counts a failure (failure-limiter.ts). */
   tryCredential: TryCredential
   close(): Promise<void>
 }

@@ -1,6 +1,6 @@
 /**
- * Stores the token buckets of rate limits in Redis or Valkey (REDIS_URL), with one script call per batch. While Redis
- * does not respond, the buckets in PostgreSQL are used, so that a Redis outage does not affect requests.
+ * Stores the token buckets of rate limits in Redis or Valkey (REDIS_URL). Each batch of tokens needs one script call.
+ * While Redis does not respond, the buckets in PostgreSQL are used, so that requests succeed during a Redis outage.
  */
 import { createHash } from 'node:crypto'
 import type { Redis } from 'ioredis'
@@ -11,8 +11,8 @@ import { lazy } from '../lazy.js'
 import type { Log } from '../log.js'
 import { type BucketStore } from './rate-limit.js'
 
-// ARGV: quota, maximum batch size, now (ms), tokens per millisecond. Redis truncates returned numbers to integers, so
-// tokens are returned as text.
+// ARGV: quota, maximum batch size, now (ms), tokens per millisecond. The script returns the remaining tokens as text,
+// because Redis truncates returned numbers to integers.
 const script = `
 local quota, largest, now, rate = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local bucket = redis.call('HMGET', KEYS[1], 'tokens', 'at')
@@ -31,20 +31,21 @@ return {string.format('%.17g', tokens), taken}`
 const digest = createHash('sha1').update(script).digest('hex')
 
 /**
- * Creates the bucket store. It connects on first use. The keys contain a hash of the base URL, because several
- * deployments may share one Redis.
- * @param fallback used while Redis does not respond
+ * Creates the bucket store. It connects to Redis on first use. The Redis keys contain a hash of BASE_URL, because
+ * several deployments may share one Redis.
+ * @param fallback the bucket store that is used while Redis does not respond
  */
 export function createRedisBuckets(url: string, { baseUrl }: Config, log: Log, fallback: BucketStore): BucketStore {
   const prefix = `gatehouse:${sha256(baseUrl).slice(0, 16)}:limit`
   let isUnavailable = false
   let pausedUntil = 0
   const onUnavailable = (error: unknown): void => {
-    if (!isUnavailable) log.warn({ err: error }, 'Redis unavailable; counting rate limits in PostgreSQL')
+    if (!isUnavailable) log.warn({ err: error }, 'Redis is unavailable; rate limits are counted in PostgreSQL')
     isUnavailable = true
     pausedUntil = performance.now() + limits.redisFailurePause
   }
   const redis = lazy(
+    'connection to Redis',
     () => connect(url, onUnavailable),
     (open) => open.disconnect(),
   )
@@ -59,7 +60,7 @@ export function createRedisBuckets(url: string, { baseUrl }: Config, log: Log, f
           return client.eval(script, ...values)
         })
         const [tokens, taken] = answer as [string, number]
-        if (isUnavailable) log.info('Redis available again; counting rate limits in Redis')
+        if (isUnavailable) log.info('Redis is available again; rate limits are counted in Redis')
         isUnavailable = false
         return { tokens: Number(tokens), taken }
       } catch (error) {
@@ -71,7 +72,10 @@ export function createRedisBuckets(url: string, { baseUrl }: Config, log: Log, f
   }
 }
 
-/** Sends PING, for `gatehouse doctor`. @throws Error when Redis does not respond */
+/**
+ * Sends PING to Redis, for `gatehouse doctor`.
+ * @throws Error when Redis does not respond
+ */
 export async function pingRedis(url: string): Promise<void> {
   const redis = await connect(url, () => {})
   try {
@@ -82,8 +86,8 @@ export async function pingRedis(url: string): Promise<void> {
 }
 
 /**
- * Commands before the first connection are queued; after that, commands fail immediately while Redis is disconnected.
- * The library is imported here because most deployments do not use it.
+ * Opens the connection. Commands wait for the first connection; after that, commands fail immediately while Redis is
+ * disconnected. Imports ioredis here, because most deployments do not use it.
  */
 async function connect(url: string, onError: (error: unknown) => void): Promise<Redis> {
   const { Redis } = await import('ioredis')

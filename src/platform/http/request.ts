@@ -1,4 +1,4 @@
-/** Reads the facts about a request that its context contains, for both servers. */
+/** Reads the request information of the context (`RequestInfo`) from an HTTP request. */
 import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
 import type { RequestInfo } from '../../kernel/context.js'
@@ -7,9 +7,10 @@ import { limits } from '../../kernel/limits.js'
 import type { Gatehouse } from '../context.js'
 
 /**
- * Returns the IP address of the client: the peer address, or with TRUST_PROXY the entry of X-Forwarded-For that the
- * outermost trusted proxy added.
+ * Returns the IP address of the client: the address of the connection, or with TRUST_PROXY the entry of X-Forwarded-For
+ * that the outermost trusted proxy added.
  * @param trustProxy the number of trusted proxies
+ * @returns null if the connection has no address any more
  */
 export function clientAddress(request: IncomingMessage, trustProxy: number): string | null {
   const peer = request.socket.remoteAddress?.replace(/^::ffff:/, '') ?? null
@@ -21,7 +22,7 @@ export function clientAddress(request: IncomingMessage, trustProxy: number): str
   return parseForwardedAddress(forwarded.at(-trustProxy) ?? forwarded[0]) ?? peer
 }
 
-/** Removes the port that some proxies add; undefined for an invalid address. */
+/** Removes the port that some proxies add to the address. Returns undefined for an invalid address. */
 function parseForwardedAddress(hop: string | undefined): string | undefined {
   const address = hop?.replace(/^\[(.*)\](:\d+)?$|^([\d.]+):\d+$/, '$1$3')
   return address !== undefined && isIP(address) !== 0 && !address.includes('%') ? address : undefined
@@ -32,7 +33,7 @@ const sanitizeText = (text: string, maxLength: number): string =>
   // biome-ignore lint/suspicious/noControlCharactersInRegex: the expression replaces control characters
   text.replace(/[\u0000-\u001f\u007f]/g, ' ').slice(0, maxLength)
 
-/** Creates the request information for the context, with a new request ID. */
+/** Returns the request information for the context, with a new request ID. */
 export function requestInfo(gatehouse: Gatehouse, request: IncomingMessage): RequestInfo {
   const userAgent = request.headers['user-agent']
   return {

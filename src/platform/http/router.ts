@@ -1,18 +1,18 @@
-/** Finds the route of a path in a tree of segments, so that the cost does not depend on the number of routes. */
+/** Finds the route of a path in a tree of path segments, so that the cost does not depend on the number of routes. */
 
 export interface RouterEntry<Route> {
-  /** Such as `/v1/accounts/{account_id}`. */
+  /** The path with its parameters in braces, such as `/v1/accounts/{account_id}`. */
   path: string
   methods: readonly string[]
   route: Route
 }
 
 export interface RouterMatch<Route> {
-  /** Undefined when the path exists but does not support the method. */
+  /** The route of the path and method; undefined when the path exists but does not support the method. */
   route: Route | undefined
   /** The routes of this path, by method. */
   routesByMethod: ReadonlyMap<string, Route>
-  /** The path parameters by name (`account_id`). */
+  /** The values of the path parameters by name, such as `account_id`. */
   parameters: Record<string, string>
 }
 
@@ -23,9 +23,10 @@ interface Node<Route> {
 }
 
 /**
- * @param entries in any order; a literal segment wins over a parameter
- * @param decode converts the raw segment of a parameter; undefined means that the path does not match. It may throw.
- * @returns a function that returns undefined for an unknown path
+ * Creates the function that finds the route of a method and path. It returns undefined for an unknown path.
+ * @param entries the routes in any order. If a literal segment and a parameter both match, the literal segment is used.
+ * @param decode converts the raw path segment of a parameter to its value, or returns undefined when the path does not
+ *   match. The errors that it throws are errors of the request.
  */
 export function createRouter<Route>(
   entries: readonly RouterEntry<Route>[],

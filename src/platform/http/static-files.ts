@@ -1,6 +1,6 @@
 /**
- * Serves the files of a browser build. Only the exact names that were found at startup are served, so a request path
- * cannot reach other files. The build stores compressed copies (`.br`, `.gz`) next to each file.
+ * Serves the files of a browser build. Serves only the files that were found at startup, by their exact names, so that
+ * a request path cannot reach other files. The build stores compressed copies (`.br`, `.gz`) next to the files.
  */
 import { createHash } from 'node:crypto'
 import { createReadStream, existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
@@ -21,19 +21,22 @@ const encodingSuffixes = { br: '.br', gzip: '.gz' } as const
 type Encoding = keyof typeof encodingSuffixes
 
 export interface BundleFile {
+  /** The path in the file system. */
   path: string
+  /** The value of Content-Type. */
   type: string
-  /** Sizes in bytes: of the file, and of its compressed copies. */
+  /** The size of the file in bytes. */
   size: number
+  /** The sizes of the compressed copies in bytes, by content encoding. */
   compressed: Partial<Record<Encoding, number>>
-  /** Only for pages, whose names contain no hash of the content. */
+  /** The ETag of an HTML page; undefined for other files, whose names contain a hash of the content. */
   etag: string | undefined
 }
 
 /**
- * Returns the files by their URL path, relative to the bundle folder, such as `/assets/index-abc.js`. Empty before the
- * first build.
- * @param options.pages whether to include `.html` files; not for a caller that uses them as templates
+ * Returns the files of a bundle by their URL path below the bundle folder, such as `/assets/index-abc.js`. The map is
+ * empty if the bundle has not been built.
+ * @param options.pages whether to include `.html` files. False for a caller that uses them as templates.
  */
 export function readBundle(folder: string, { pages = false } = {}): Map<string, BundleFile> {
   const files = new Map<string, BundleFile>()
@@ -54,13 +57,13 @@ export function readBundle(folder: string, { pages = false } = {}): Map<string, 
   return files
 }
 
-/** A weak ETag: the compressed copies share it. */
+/** Returns a weak ETag of the content. It is weak because the compressed copies have the same ETag. */
 export const contentEtag = (content: Buffer): string =>
   `W/"${createHash('sha256').update(content).digest('base64url')}"`
 
 /**
- * Sends a file. Pages are revalidated with their ETag. The names of other files contain a hash of the content, so
- * browsers cache them permanently.
+ * Sends a file. Browsers revalidate HTML pages with their ETag. They cache other files permanently, because the names
+ * of those files contain a hash of the content.
  */
 export function sendBundleFile(ctx: KoaContext, file: BundleFile): void {
   ctx.status = 200
@@ -73,7 +76,7 @@ export function sendBundleFile(ctx: KoaContext, file: BundleFile): void {
   const accepted = ctx.acceptsEncodings(...(Object.keys(file.compressed) as Encoding[]), 'identity')
   const encoding = accepted && accepted in encodingSuffixes ? (accepted as Encoding) : undefined
   if (encoding) ctx.set('Content-Encoding', encoding)
-  // With a stream as body, Koa would also open the file for HEAD requests.
+  // Koa would open a stream for a HEAD request too, so the body is set only for GET.
   if (ctx.method === 'GET') ctx.body = createReadStream(file.path + (encoding ? encodingSuffixes[encoding] : ''))
   const length = encoding ? file.compressed[encoding] : file.size
   ctx.set({ 'Content-Type': file.type, 'Content-Length': String(length) })

@@ -1,6 +1,6 @@
 /**
- * Sends mail through the job queue: the transaction that causes a message enqueues it, and the queue retries it until
- * it is sent or expires.
+ * Sends emails with the job queue. The transaction that causes an email enqueues a job, and the queue repeats the job
+ * until the email is sent or has expired.
  */
 import { newId } from '../../kernel/ids.js'
 import { limits } from '../../kernel/limits.js'
@@ -11,23 +11,28 @@ import { type Mail, removeFromInbox } from './transport.js'
 
 const TASK = 'mail'
 
-/** The payload of a mail job. The message is encrypted, because it may contain a code. */
+/** The payload of an email job. */
 interface MailPayload {
   id: string
+  /** The encrypted `Mail` as JSON. It is encrypted because it may contain a code. */
   encrypted: string
+  /** When an unsent email is dropped, in Unix milliseconds. */
   expiresAt: number
-  /** A keyed hash of the recipient address, for deletion. Absent in mail queued by older versions. */
+  /**
+   * A keyed hash of the recipient address, by which `deletePendingMail` finds the job. Absent in jobs that an older
+   * version enqueued.
+   */
   recipient?: string
 }
 
-/** Returns the hash of the address for each configured key, the current key first. */
+/** Returns the keyed hashes of an address: one for each key in SECRET_KEY, the current key first. */
 const recipientHashes = ({ encryptor }: Context, address: string): string[] =>
   encryptor.deriveKeys('mail recipient').map((key) => hmac(key, address.trim().toLowerCase()))
 
 /**
- * Queues a message in the current transaction. A message with an empty recipient (`''`) costs the same work but is not
- * sent, so that response times do not reveal which addresses exist.
- * @param lifetime milliseconds after which an unsent message is dropped
+ * Enqueues an email in the current transaction. An email with an empty recipient (`''`) is processed in the same way
+ * but not sent, so that response times do not reveal which addresses exist.
+ * @param lifetime the time in milliseconds after which an unsent email is dropped
  */
 export async function enqueueMail(
   context: Context,
@@ -44,15 +49,15 @@ const deleteMailSql = `
   DELETE FROM jobs WHERE task = '${TASK}' AND payload->>'recipient' = ANY ($1::text[]) AND created_at <= $2::bigint`
 
 /**
- * Deletes queued and failed messages to an address, and those in the development inbox.
- * @param queuedBefore Unix milliseconds; later messages stay
+ * Deletes the queued, failed and development inbox emails to an address.
+ * @param queuedBefore a time in Unix milliseconds; emails that were enqueued later are not deleted
  */
 export async function deletePendingMail(context: Context, address: string, queuedBefore: number): Promise<void> {
   await context.query('mail-delete', deleteMailSql, [recipientHashes(context, address), queuedBefore])
   removeFromInbox(context.config, address, queuedBefore)
 }
 
-/** Retries after 5 seconds, doubling up to 10 minutes, until the message expires. */
+/** Sends an enqueued email. Retries with a doubling delay (`limits.mailInitialRetryDelay`) until the email expires. */
 export const mailTask: Task = {
   name: TASK,
   maxAttempts: limits.maxMailAttempts,
@@ -64,7 +69,7 @@ export const mailTask: Task = {
   async run(context, payload, { number }) {
     const { id, encrypted, expiresAt } = payload as MailPayload
     if (expiresAt <= context.now()) {
-      context.log.warn({ mail: id, attempt: number }, 'email expired before it could be sent; dropped')
+      context.log.warn({ mail: id, attempt: number }, 'an email expired before it could be sent and was dropped')
       return 'done'
     }
     const mail = JSON.parse(context.encryptor.decrypt(encrypted)) as Mail
@@ -73,7 +78,7 @@ export const mailTask: Task = {
       await context.mailer.send(mail, id)
       return 'done'
     } catch (error) {
-      context.log.warn({ err: error, mail: id, attempt: number }, 'could not send an email; will retry')
+      context.log.warn({ err: error, mail: id, attempt: number }, 'could not send an email; it will be retried')
       return 'failed'
     }
   },

@@ -1,4 +1,4 @@
-/** Sends mail to the SMTP server of MAIL_URL, or stores it in the development inbox without one. */
+/** Sends emails to the SMTP server of MAIL_URL. Without MAIL_URL, stores them in the development inbox. */
 import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Config } from '../../config.js'
@@ -18,18 +18,22 @@ export interface Mail {
 }
 
 export interface Mailer {
-  /** @param id the message ID; stays the same on a retry */
+  /**
+   * Sends an email.
+   * @param id the ID of the email, which is the same for each attempt to send it
+   */
   send(mail: Mail, id: string): Promise<void>
   close(): void
 }
 
-/** Creates the mailer for MAIL_URL; without MAIL_URL, for the development inbox. */
+/** Creates the mailer for MAIL_URL, or without MAIL_URL for the development inbox. */
 export function createMailer(config: Config, now: Clock): Mailer {
   const { url, from } = config.mail
   if (url === undefined) {
     return { send: async (mail, id) => saveToInbox(config, id, { ...mail, sent_at: now() }), close: () => {} }
   }
   const transport = lazy(
+    'connection to the mail server',
     () => createMailTransport(url, from),
     (open) => open.close(),
   )
@@ -42,7 +46,7 @@ export function createMailer(config: Config, now: Clock): Mailer {
   }
 }
 
-/** Imports nodemailer on first use, because most processes send no mail. */
+/** Imports nodemailer on first use, because most processes send no emails. */
 async function createMailTransport(url: string, from: string) {
   const { createTransport } = await import('nodemailer')
   const timeouts = {
@@ -54,8 +58,8 @@ async function createMailTransport(url: string, from: string) {
 }
 
 /**
- * Connects and authenticates to the server of MAIL_URL without sending a message. @returns the error message, or
- * undefined on success
+ * Connects to the server of MAIL_URL and authenticates, without sending an email.
+ * @returns the error message of a failure, or undefined on success
  */
 export async function mailServerError({ mail }: Config): Promise<string | undefined> {
   const transport = await createMailTransport(mail.url ?? '', mail.from)
@@ -70,13 +74,14 @@ export async function mailServerError({ mail }: Config): Promise<string | undefi
 }
 
 /**
- * Returns true when mail is stored for `/dev/mail`: without MAIL_URL, and if the host of BASE_URL is a loopback host. A
- * reader of this mail can sign in as any user, so the page also checks the client address.
+ * Returns true when emails are stored for the page `/dev/mail`: if MAIL_URL is not set and the host of BASE_URL is a
+ * loopback host. The page also checks the address of the client, because a reader of the emails can sign in as any
+ * user.
  */
 export const hasDevelopmentInbox = ({ mail, baseUrl }: Config): boolean =>
   mail.url === undefined && isLoopback(new URL(baseUrl).hostname)
 
-/** Logs at startup how mail is delivered without MAIL_URL. */
+/** Logs where emails are stored, or that they are not sent, if MAIL_URL is not set. */
 export function logMailDelivery(config: Config, log: Log): void {
   const { mail, baseUrl } = config
   if (mail.url !== undefined) return
@@ -87,7 +92,7 @@ export function logMailDelivery(config: Config, log: Log): void {
 
 export interface InboxMail extends Mail {
   id: string
-  /** Unix milliseconds. */
+  /** When Gatehouse stored the email, in Unix milliseconds. */
   sent_at: number
 }
 
@@ -103,14 +108,14 @@ function saveToInbox(config: Config, id: string, mail: Omit<InboxMail, 'id'>): v
   for (const old of inboxFiles(folder).slice(limits.maxInboxMessages)) rmSync(join(folder, old), { force: true })
 }
 
-/** Newest first: IDs sort by time. */
+/** Returns the names of the files, newest first. The names are IDs, which sort by time. */
 const inboxFiles = (folder: string): string[] =>
   readdirSync(folder)
     .filter((name) => name.endsWith('.json'))
     .sort()
     .reverse()
 
-/** Returns the messages in the development inbox, newest first. */
+/** Returns the emails in the development inbox, newest first. */
 export function readInbox(config: Config): InboxMail[] {
   const folder = inboxFolder(config)
   try {
@@ -125,7 +130,8 @@ export function readInbox(config: Config): InboxMail[] {
 }
 
 /**
- * Deletes the messages to an address from the development inbox. @param before Unix milliseconds; later messages stay
+ * Deletes the emails to an address from the development inbox.
+ * @param before a time in Unix milliseconds; emails that were enqueued later are not deleted
  */
 export function removeFromInbox(config: Config, address: string, before: number): void {
   if (!hasDevelopmentInbox(config)) return

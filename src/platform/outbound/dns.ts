@@ -6,8 +6,8 @@ import type { Context } from '../context.js'
 import { externalCall } from '../postgres/transaction.js'
 
 /**
- * Returns the TXT records of a name, with the strings of each record concatenated (as in RFC 7208, section 3.3).
- * @returns an empty list when there are no records; undefined when no server responds in time
+ * Returns the TXT records of a name. The strings of each record are concatenated (as in RFC 7208, section 3.3).
+ * @returns an empty list when the name has no TXT records; undefined when the query fails or no server responds in time
  */
 export const resolveTxtRecords = (context: Context, name: string): Promise<string[] | undefined> =>
   externalCall(context, `TXT ${name}`, () => queryTxt(context.config, name))

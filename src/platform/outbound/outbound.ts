@@ -1,8 +1,8 @@
 /**
- * The HTTP client for all external URLs (docs/contract.md#outbound-requests): webhooks, metadata documents, upstream
- * providers, back-channel logout. It allows only https and public addresses, follows no redirects, and limits time and
- * response size. The address check happens when the connection is opened, on the address that is used, so that DNS
- * rebinding cannot bypass it.
+ * The HTTP client for all requests to external URLs (docs/contract.md#outbound-requests), such as webhooks, client ID
+ * metadata documents, upstream providers and back-channel logout. It allows only https and public addresses, follows no
+ * redirects, and limits the duration of a request and the size of a response. It checks the address to which it opens
+ * the connection, so that DNS rebinding cannot bypass the check.
  */
 import { lookup as systemLookup } from 'node:dns'
 import { isIP, type LookupFunction } from 'node:net'
@@ -16,23 +16,23 @@ export interface OutboundRequest {
   readonly url: string
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string
-  /** Milliseconds for the whole request: DNS lookup, connection, response and body. */
+  /** The timeout of the whole request in milliseconds: DNS lookup, connection, response and body. */
   readonly timeout: number
-  /** The maximum size of the response body in bytes; with 0 the body is discarded. */
+  /** The maximum size of the response body in bytes. With 0 the response body is discarded. */
   readonly maxBody: number
 }
 
-/** The response. Redirects are returned, not followed. The body is untrusted. */
+/** A response with any status, including a redirect. Its content is untrusted. */
 export interface OutboundResponse {
   readonly status: number
-  /** By lowercase name; the first value of a repeated header. */
+  /** The headers by lowercase name. A repeated header has its first value. */
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
 }
 
 export type OutboundErrorReason = 'refused' | 'unreachable' | 'timeout' | 'too_large'
 
-/** There is no response. The message is safe to show: it contains no data from the target. */
+/** The error of a request without a response. Its message contains no data from the target, so it can be shown. */
 export class OutboundError extends Error {
   constructor(
     readonly reason: OutboundErrorReason,
@@ -43,17 +43,21 @@ export class OutboundError extends Error {
 }
 
 export interface Outbound {
-  /** @throws OutboundError when there is no response within the limits */
+  /**
+   * Sends a request.
+   * @throws OutboundError when the URL is not allowed, or when there is no response within the limits
+   */
   send(request: OutboundRequest): Promise<OutboundResponse>
   /** Closes all connections. */
   close(): Promise<void>
 }
 
 interface OutboundOptions {
-  /** Allows http and private addresses (ALLOW_PRIVATE_NETWORKS). */
+  /** Whether http and private addresses are allowed (ALLOW_PRIVATE_NETWORKS). */
   allowPrivate: boolean
-  /** For tests: the DNS lookup, and which addresses count as public. */
+  /** The DNS lookup, which tests replace. */
   lookup?: LookupFunction
+  /** Returns whether an address is public. Tests replace this function. */
   isPublic?: (address: string) => boolean
 }
 
@@ -62,9 +66,9 @@ const USER_AGENT = 'Gatehouse/1'
 const notPublicError = (): OutboundError => new OutboundError('refused', 'The address is not public.')
 
 /**
- * Returns true for addresses of the public Internet. False for all special-purpose ranges: loopback, private,
- * link-local, shared, documentation and multicast, and IPv6 addresses that contain an IPv4 address (mapped, NAT64,
- * 6to4, Teredo), because that address may be private.
+ * Returns true for an address of the public Internet. Returns false for addresses in special-purpose ranges: loopback,
+ * private, link-local, shared, documentation and multicast. Also returns false for an IPv6 address that contains an
+ * IPv4 address (mapped, NAT64, 6to4, Teredo), because the IPv4 address may be private.
  */
 export function isPublicAddress(address: string): boolean {
   if (!ipaddr.isValid(address)) return false
@@ -75,7 +79,7 @@ export function isPublicAddress(address: string): boolean {
   return isAllocated && parsed.range() === 'unicast'
 }
 
-/** Creates the client of one process, with its own connection pool. */
+/** Creates an HTTP client with its own connection pool. */
 export function openOutbound({
   allowPrivate,
   lookup = systemLookup,
@@ -83,7 +87,7 @@ export function openOutbound({
 }: OutboundOptions): Outbound {
   const isAllowed = (address: string): boolean => allowPrivate || isPublic(address)
 
-  /** Resolves a name and removes addresses that are not public; fails when none is left. */
+  /** Resolves a name and removes the addresses that are not allowed. Fails when no address is left. */
   const publicLookup: LookupFunction = (hostname, options, callback) => {
     lookup(hostname, { ...options, all: true }, (error, found) => {
       if (error) return callback(error, '')
@@ -94,7 +98,7 @@ export function openOutbound({
       else callback(null, first.address, first.family)
     })
   }
-  // undici is imported for the first request, because most commands send none.
+  // undici is imported when the first request is sent, because most commands send no requests.
   const createAgent = async (): Promise<Agent> => {
     const { Agent, buildConnector } = await import('undici')
     const connect = buildConnector({ timeout: limits.outboundConnectTimeout, lookup: publicLookup })
@@ -111,7 +115,7 @@ export function openOutbound({
       },
     })
   }
-  const agent = lazy(createAgent, (open) => open.destroy())
+  const agent = lazy('HTTP client', createAgent, (open) => open.destroy())
 
   return {
     async send({ method = 'GET', url, headers = {}, body, timeout, maxBody }) {
@@ -149,7 +153,11 @@ export function openOutbound({
 function parseTarget(text: string, allowPrivate: boolean): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined
   const protocols = allowPrivate ? ['https:', 'http:'] : ['https:']
-  if (!url || !protocols.includes(url.protocol)) throw new OutboundError('refused', 'The URL must use https.')
+  if (!url || !protocols.includes(url.protocol))
+    throw new OutboundError(
+      'refused',
+      allowPrivate ? 'The URL must be an http or https URL.' : 'The URL must be an https URL.',
+    )
   if (url.username || url.password) throw new OutboundError('refused', 'The URL must not contain credentials.')
   return url
 }
@@ -161,8 +169,8 @@ type Body = AsyncIterable<Buffer> & {
 
 async function readResponseBody(body: Body, limit: number, signal: AbortSignal): Promise<string> {
   if (limit === 0) {
-    // A short body is read so that the connection can be reused; otherwise the connection is closed. Errors do not
-    // matter: the response has already arrived.
+    // A short body is read, so that the connection can be reused. The connection of a longer body is closed. Errors are
+    // ignored, because the status and the headers have already arrived.
     const discardTimer = setTimeout(() => body.destroy(), limits.outboundDiscardTimeout)
     await body.dump({ limit: limits.maxOutboundDiscardedBytes, signal }).catch(() => {})
     clearTimeout(discardTimer)

@@ -1,6 +1,7 @@
 /**
- * Finds the PostgreSQL binaries for the embedded database: those of the npm package for this platform, or those
- * installed on the machine. Determines the user that runs them and checks that this user can execute them.
+ * Finds the PostgreSQL binaries for the embedded database: the binaries in the npm package for this platform, or
+ * binaries that are installed on the machine. Determines the user that runs the binaries, and checks that this user can
+ * execute them.
  */
 import { spawnSync } from 'node:child_process'
 import {
@@ -29,13 +30,16 @@ import { minPostgresVersion } from './migrate.js'
 export const onWindows = process.platform === 'win32'
 const program = (name: string) => (onWindows ? `${name}.exe` : name)
 
-/** The directory with `postgres` and `initdb`, and their major version. */
+/** The directory that contains `postgres` and `initdb`, and the major version of PostgreSQL. */
 export type Binaries = { bin: string; major: number }
+/** The user that runs the server; without properties the current user. */
 export type ChildUser = { uid: number; gid: number } | Record<string, never>
 
 /**
- * Returns the user of the server process: the current user, unless that is root, which PostgreSQL refuses. Then it is
- * the owner of the cluster, or for a new cluster user 65534, so that no user has to be created on the machine.
+ * Returns the user that runs the server: the current user, unless the current user is root, because PostgreSQL refuses
+ * to run as root. In that case the owner of the cluster runs the server, or for a new cluster the user 65534, so that
+ * no user has to be created on the machine.
+ * @param cluster the data directory of the cluster
  */
 export function childUser(cluster: string): ChildUser {
   if (process.getuid?.() !== 0) return {}
@@ -44,22 +48,23 @@ export function childUser(cluster: string): ChildUser {
 }
 
 /**
- * The environment of the child process. Inheriting variables such as PGDATA, PGOPTIONS or LANG would change its
- * behavior.
+ * The environment of the PostgreSQL processes. They do not inherit the variables of this process, because variables
+ * such as PGDATA, PGOPTIONS or LANG would change their behavior.
  */
 export const childEnvironment = onWindows ? undefined : { LC_ALL: 'C', TZ: 'UTC' }
 
 /**
- * Finds binaries that the child user can execute.
+ * Finds PostgreSQL binaries that the user can execute.
  *
- * @param dataDir may hold a copy when the package directory cannot be used
- * @param user the user that runs them
- * @param requiredMajor the major version of an existing cluster; when absent, any supported version
- * @throws Error with instructions, when there are none
+ * @param dataDir the directory for a copy of the packaged binaries, if they cannot be used in the package directory
+ * @param user the user that runs the binaries
+ * @param requiredMajor the major version of an existing cluster; undefined for a new cluster, for which any supported
+ *   version is suitable
+ * @throws Error with instructions when there are no suitable binaries
  */
 export function findBinaries(dataDir: string, user: ChildUser, requiredMajor?: number): Binaries {
-  // Up to version 15 the programs change directories to find their own path, which requires read access to every parent
-  // directory.
+  // Up to version 15, the programs change directories to find their own path. That requires access to every parent of
+  // the working directory, which another user does not have.
   const oldest = user.uid === undefined ? minPostgresVersion : Math.max(minPostgresVersion, 16)
   const isSuitable = ({ major }: Binaries) =>
     major >= oldest && (requiredMajor === undefined || major === requiredMajor)
@@ -82,8 +87,9 @@ export function findBinaries(dataDir: string, user: ChildUser, requiredMajor?: n
 }
 
 /**
- * @returns null when the package is not installed (unsupported platform, or no optional dependencies) or cannot run
- * here
+ * Returns the binaries of the npm package, or of a copy of them.
+ * @returns null when the package is not installed (on an unsupported platform, or without optional dependencies), and
+ *   when the user cannot execute the binaries
  */
 function packagedBinaries(dataDir: string, user: ChildUser): Binaries | null {
   const native = packageFolder()
@@ -91,9 +97,10 @@ function packagedBinaries(dataDir: string, user: ChildUser): Binaries | null {
   createMissingLinks(native)
   const inPlace = probe(join(native, 'bin'), user)
   if (inPlace) return inPlace
-  // The child cannot access the package directory, or links are missing and the directory is not writable: use a copy.
-  // As root, the child cannot access DATA_DIR, so the copy goes to a temporary directory. The working directory trick
-  // of cluster.ts does not help: PostgreSQL resolves its own absolute path and loads libraries relative to it.
+  // The user cannot access the package directory, or links are missing and the directory is not writable, so a copy is
+  // used. If Gatehouse runs as root, the user of the server cannot access DATA_DIR, so the copy is in a temporary
+  // directory. The working directory (cluster.ts) does not help here, because PostgreSQL resolves its own absolute path
+  // and loads libraries relative to that path.
   const version = readFileSync(join(native, '..', 'package.json'), 'utf8').match(/"version": "([^"]+)"/)?.[1] ?? ''
   const candidateDirs =
     user.uid === undefined ? [join(dataDir, 'postgres-bin')] : [tmpdir(), '/var/tmp', '/dev/shm', '/var/lib']
@@ -114,7 +121,10 @@ function packageFolder(): string | null {
   }
 }
 
-/** npm packages contain no symbolic links. The package lists them for its install script, which may not have run. */
+/**
+ * Creates the symbolic links of the package. npm packages cannot contain symbolic links, so the package has a list of
+ * them for its install script, and that script may not have run.
+ */
 function createMissingLinks(native: string): void {
   const list = join(native, 'pg-symlinks.json')
   if (!existsSync(list)) return
@@ -125,12 +135,14 @@ function createMissingLinks(native: string): void {
     try {
       symlinkSync(relative(dirname(link), join(native, '..', source)), link)
     } catch {
-      // Another process created the link, or the directory is not writable. `probe` detects missing links.
+      // Another process created the link, or the directory is not writable. In the second case `probe` fails.
     }
   }
 }
 
-/** Runs `postgres --version` as the child user, which tests permissions, libraries and architecture. */
+/**
+ * Runs `postgres --version` as the user, which tests permissions, libraries and architecture. Returns null if it fails.
+ */
 function probe(bin: string, user: ChildUser): Binaries | null {
   if (!existsSync(join(bin, program('initdb')))) return null
   const { stdout } = spawnSync(join(bin, program('postgres')), ['--version'], {
@@ -146,9 +158,12 @@ function probe(bin: string, user: ChildUser): Binaries | null {
 }
 
 /**
- * Creates a copy that all users can read and only the current user can write. The copy is complete or absent.
+ * Creates a copy of the binaries that all users can read and only the current user can write. Renames the complete copy
+ * to its path, so that no process sees an incomplete one.
  *
- * @returns null when the copy cannot be written, or when another user may have created it
+ * @param native the directory in the package
+ * @param copy the path of the copy
+ * @returns the path of the copy; null when the copy cannot be written, or when another user may have created it
  */
 function ensureCopy(native: string, copy: string): string | null {
   const files = readdirSync(native, { recursive: true, withFileTypes: true })
@@ -157,7 +172,7 @@ function ensureCopy(native: string, copy: string): string | null {
   let tempDir: string | undefined
   try {
     if (existsSync(copy) && !isOwnedByUs(copy)) return null
-    // Cleanup of temporary directories deletes single old files, so an existing copy may be incomplete.
+    // An existing copy may be incomplete, because the system may delete old files in temporary directories.
     if (!files.every((file) => existsSync(join(copy, file)))) {
       createPrivateDirectory(dirname(copy))
       tempDir = mkdtempSync(`${copy}-`)
@@ -184,7 +199,9 @@ function isOwnedByUs(folder: string): boolean {
   return stats.isDirectory() && stats.uid === process.getuid?.() && (stats.mode & 0o022) === 0
 }
 
-/** Sets the modes explicitly, because the umask may remove them. */
+/**
+ * Makes the directories readable for all users. The umask may have removed these permissions when they were created.
+ */
 function makeWorldReadable(folder: string): void {
   chmodSync(folder, 0o755)
   for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
@@ -192,7 +209,9 @@ function makeWorldReadable(folder: string): void {
   }
 }
 
-/** Returns the directories where Linux distributions and Homebrew install the server, and the first match in PATH. */
+/**
+ * Returns the directory of `postgres` in PATH, and the directories where Linux distributions and Homebrew install it.
+ */
 function installedFolders(): string[] {
   const found = spawnSync(onWindows ? 'where' : 'which', [program('postgres')], { encoding: 'utf8', windowsHide: true })
   const onPath = (found.stdout ?? '').split(/\r?\n/).filter(Boolean).slice(0, 1)

@@ -2,10 +2,10 @@
  * The files of the embedded PostgreSQL: creates its data directory (the cluster) and reads the state of a running
  * server.
  *
- * DATA_DIR has mode 0700 and may be below other private directories, but as root the server runs as another user.
- * Therefore the child's working directory is set to the cluster before the user changes, and the child refers to it as
- * /proc/self/cwd. PostgreSQL never changes that directory, so the path stays valid and no parent needs to be
- * accessible.
+ * DATA_DIR has mode 0700 and may be below other private directories. If Gatehouse runs as root, the server runs as
+ * another user, who cannot access those directories. Therefore the child process gets the cluster as its working
+ * directory before its user changes, and uses the path /proc/self/cwd for the cluster. PostgreSQL never changes its
+ * working directory, so that path remains valid and the server needs no access to the parent directories.
  */
 import { type SpawnOptions, spawn } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
@@ -31,23 +31,30 @@ import { createPrivateDirectory } from '../directories.js'
 import { type Binaries, type ChildUser, childEnvironment, childUser, findBinaries, onWindows } from './binaries.js'
 
 export type Cluster = {
+  /** The absolute path of DATA_DIR. */
   dataDir: string
-  /** DATA_DIR/postgres */
+  /** The data directory of the cluster: `DATA_DIR/postgres`. */
   folder: string
+  /** The user that runs the server. */
   user: ChildUser
   binaries: Binaries
-  /** Set only on Windows, where the server listens on TCP and every user of the machine can connect. */
+  /**
+   * The password of the owner role on Windows, where the server listens on TCP and every user of the machine can
+   * connect. Null on other systems.
+   */
   password: string | null
 }
 
-/** The name of the owner role and of the database. */
+/** The name of the role that owns the cluster, and of the database. */
 export const clusterOwner = 'gatehouse'
 
 /**
- * Opens the cluster of a data directory, and creates it if necessary. A new cluster is created under a temporary name
+ * Opens the cluster in DATA_DIR, and creates it if it does not exist. A new cluster is created under a temporary name
  * and then renamed, so that a killed process does not leave an incomplete cluster.
  *
- * @throws Error when no binaries are found, their major version differs, or initdb fails
+ * @param path the path of DATA_DIR
+ * @param log receives messages for the operator
+ * @throws Error when there are no binaries of the cluster's major version, or when initdb fails
  */
 export async function openCluster(path: string, log: (message: string) => void): Promise<Cluster> {
   createPrivateDirectory(resolve(path))
@@ -69,7 +76,7 @@ export async function openCluster(path: string, log: (message: string) => void):
   return cluster
 }
 
-/** Does not change the mode of a directory that another user owns. */
+/** Sets the mode 0700, unless another user owns the directory. */
 function restrictPermissions(folder: string): void {
   if (statSync(folder).uid === (process.getuid?.() ?? -1)) chmodSync(folder, 0o700)
 }
@@ -80,7 +87,7 @@ function readOrCreatePassword(dataDir: string): string {
   return readFileSync(file, 'utf8')
 }
 
-/** Returns the path of the cluster as the child process sees it, and the spawn options. */
+/** Returns the path that the child process uses for the cluster, and the options for `spawn`. */
 export function clusterSpawnTarget({ folder, user }: Pick<Cluster, 'folder' | 'user'>): {
   name: string
   options: SpawnOptions
@@ -95,7 +102,8 @@ async function initializeCluster({ dataDir, folder, user, binaries, password }: 
   mkdirSync(tempDir, { mode: 0o700 })
   if (user.uid !== undefined) chownSync(tempDir, user.uid, user.gid ?? user.uid)
   const { name, options } = clusterSpawnTarget({ folder: tempDir, user })
-  // The C collation compares bytes, which IDs and keyset pagination require. Version 17 adds a builtin UTF-8 provider.
+  // The C collation compares bytes, which IDs and keyset pagination require. Since version 17, PostgreSQL has a builtin
+  // locale provider, whose C.UTF-8 also compares bytes and converts the case of all letters.
   const locale = binaries.major >= 17 ? ['--locale-provider=builtin', '--builtin-locale=C.UTF-8'] : []
   const access =
     password === null
@@ -116,7 +124,7 @@ async function initializeCluster({ dataDir, folder, user, binaries, password }: 
     await run(join(binaries.bin, 'initdb'), args, options)
     renameSync(tempDir, folder)
   } catch (error) {
-    // Another process may have created the cluster first: renaming to a non-empty directory fails.
+    // Renaming to a non-empty directory fails, so if there is a cluster now, another process has created it.
     if (!existsSync(join(folder, 'PG_VERSION'))) throw error
   } finally {
     rmSync(tempDir, { recursive: true, force: true, maxRetries: 3 })
@@ -152,7 +160,10 @@ function run(file: string, args: string[], options: SpawnOptions): Promise<void>
 
 export type ServerProcess = { pid: number; port: number; ready: boolean }
 
-/** Reads postmaster.pid. @returns null when the file is missing or incomplete */
+/**
+ * Reads the state of the server from postmaster.pid.
+ * @returns null when the file is missing or incomplete
+ */
 export function readServer({ folder }: Cluster): ServerProcess | null {
   let lines: string[]
   try {
@@ -165,8 +176,9 @@ export function readServer({ folder }: Cluster): ServerProcess | null {
 }
 
 /**
- * Returns true when the process is the server of this cluster. After a crash the process ID may belong to another
- * process, which is common in containers; the server is identified by its working directory.
+ * Returns true when the process is the server of this cluster. After a crash the process ID in postmaster.pid may
+ * belong to an unrelated process, which is common in containers. On Linux the server is therefore identified by its
+ * working directory; on other systems any process with the ID counts.
  */
 export function isServer({ folder }: Cluster, pid: number): boolean {
   if (process.platform !== 'linux') return isAlive(pid)
@@ -178,7 +190,7 @@ export function isServer({ folder }: Cluster, pid: number): boolean {
   }
 }
 
-/** Returns true when a process with this ID exists, owned by any user. */
+/** Returns true when a process with this ID exists, even if it belongs to another user. */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0)
@@ -188,13 +200,15 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-/** A socket path has at most 107 bytes on Linux, 103 on other systems. */
+/** The path of a socket can have 107 bytes on Linux and 103 bytes on other systems. */
 const maxSocketFolderLength = 103 - '/.s.PGSQL.5432'.length
 
 /**
- * Returns the directory of the server's socket: the cluster itself, so that the mode of DATA_DIR protects the
- * connection, or a symbolic link to it when the path is too long. The link grants no access.
+ * Returns the directory of the server's socket. It is the directory of the cluster, so that the mode of DATA_DIR
+ * restricts who can connect. If the path of the cluster is too long for a socket, it is a symbolic link to that
+ * directory, which grants no access to it.
  *
+ * @param folder the directory of the cluster
  * @returns the path, and a function that removes the link
  */
 export function socketFolder(folder: string): { path: string; remove(): void } {
@@ -208,7 +222,10 @@ export function socketFolder(folder: string): { path: string; remove(): void } {
 
 const existsLink = (path: string) => lstatSync(path, { throwIfNoEntry: false }) !== undefined
 
-/** Other users may create files in the shared temporary directory. */
+/**
+ * Returns true when the path is a link to the target that the current user owns. Other users can create files in the
+ * temporary directory too.
+ */
 function isOurLink(path: string, target: string): boolean {
   const stats = lstatSync(path, { throwIfNoEntry: false })
   return stats?.isSymbolicLink() === true && stats.uid === process.getuid?.() && readlinkSync(path) === target

@@ -3,15 +3,18 @@ import { DataDirInUseError, startEmbeddedPostgres } from './embedded.js'
 import { migrate } from './migrate.js'
 
 export interface DatabaseServer {
-  /** A postgres:// address. */
+  /** The postgres:// URL of the database. */
   url: string
+  /** Stops the embedded server, if this process started it. */
   close(): Promise<void>
 }
 
 /**
- * Opens the configured database, or starts the embedded one without DATABASE_URL, and applies all migrations.
- * @param useRunning for the command line: if a Gatehouse is running on this DATA_DIR, use its database instead of
- * failing
+ * Opens the database of DATABASE_URL, or without DATABASE_URL starts the embedded database. Then applies all
+ * migrations.
+ * @param log receives messages for the operator
+ * @param useRunning true for commands: if another Gatehouse uses this DATA_DIR, its database is used. Otherwise this is
+ *   an error.
  * @throws Error with a message for the operator
  */
 export async function startDatabaseServer(
@@ -32,7 +35,7 @@ export async function startDatabaseServer(
   }
 }
 
-/** Opens the database without applying migrations, for read-only commands. */
+/** Opens the database without applying migrations, for commands that only read. */
 export const connectDatabaseServer = async (config: Config): Promise<DatabaseServer> =>
   config.databaseUrl ? { url: config.databaseUrl, close: async () => {} } : startEmbedded(config, () => {}, true)
 

@@ -1,6 +1,6 @@
 /**
- * The database: Prisma for ordinary queries and prepared statements for frequent ones, on one connection pool. Writes
- * to more than one row must use `transaction`.
+ * The database connections of a process: Prisma for ordinary queries and prepared statements for frequent queries, on
+ * one connection pool. Code that writes more than one row must use `transaction`.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Socket } from 'node:net'
@@ -16,7 +16,7 @@ import { TransactionConnection } from './transaction-connection.js'
 export type * from './prisma/client.js'
 export { Prisma }
 
-/** The Prisma models, on the pool or in a transaction. */
+/** The Prisma models, on the pool or on the connection of a transaction. */
 export type Database = Prisma.TransactionClient
 
 /** The database connections of the process. */
@@ -25,23 +25,26 @@ export interface DatabaseHandle {
   readonly pool: pg.Pool
   /**
    * Runs one prepared statement outside of a transaction.
-   * @param name the name of the prepared statement; each name must always have the same text. With '' the statement is
-   * not
-   *   prepared and is planned for its values each time
+   * @param name the name of the prepared statement. Each name must always have the same text. A statement with an empty
+   *   name is not prepared, so PostgreSQL plans it for its values each time.
    */
   query<Row extends pg.QueryResultRow>(name: string, text: string, values: unknown[]): Promise<Row[]>
-  /** Like `query`; concurrent requests share one statement (query-coalescing.ts). */
+  /** Like `query`, but concurrent calls with the same `batchQuery` share one statement (query-coalescing.ts). */
   queryCoalesced<Row extends pg.QueryResultRow>(batchQuery: BatchQuery, values: readonly unknown[]): Promise<Row[]>
   close(): Promise<void>
 }
 
-// Times are BIGINT milliseconds, and input validation limits them to safe integers: read them as numbers.
+// BIGINT columns contain times in milliseconds and other values that are always safe integers, so they are read as
+// numbers.
 pg.types.setTypeParser(pg.types.builtins.INT8, Number)
 
-/** Receives the connection that Prisma takes for a new transaction (TransactionPool). */
+/** The object in which `TransactionPool` stores the connection that Prisma takes for a new transaction. */
 export const openingTransaction = new AsyncLocalStorage<{ connection?: TransactionConnection }>()
 
-/** A pool that records which connection Prisma uses for a transaction, so that raw statements can run on it. */
+/**
+ * A pool that records which connection Prisma uses for a transaction, so that prepared statements can run on that
+ * connection.
+ */
 class TransactionPool extends pg.Pool {
   override connect(): Promise<pg.PoolClient>
   override connect(callback: Parameters<pg.Pool['connect']>[0]): void
@@ -60,8 +63,10 @@ class TransactionPool extends pg.Pool {
 }
 
 /**
- * Opens the database. Connections are created on the first query, so this never fails.
- * @param silence milliseconds after which a server that does not respond to a statement counts as unreachable
+ * Opens the database. Does not fail if the database is unreachable, because the first query opens the first connection.
+ * @param connections the maximum number of connections in the pool
+ * @param silence the time in milliseconds after which a server that does not respond to a statement counts as
+ *   unreachable
  * @param name the application name of the connections in pg_stat_activity
  */
 export function openDatabase(
@@ -81,7 +86,7 @@ export function openDatabase(
   // The pool replaces a broken idle connection. Without a listener, the error event would end the process.
   pool.on('error', () => {})
   pool.on('connect', (client) => {
-    // The same for a connection that breaks while it is checked out and no statement is running.
+    // A connection that breaks while it is checked out and runs no statement also emits an error event.
     client.on('error', () => {})
     destroyWhenUnresponsive(client as unknown as DriverConnection, unresponsiveTimeout)
     traceQueries(client)
@@ -116,9 +121,9 @@ interface DriverConnection {
 }
 
 /**
- * Closes a connection whose server does not respond, such as after a network failure; statements would otherwise wait
- * without limit. The connection must not be reused because its transaction may still be open. The driver's own query
- * timeout is not used because it returns the connection to the pool.
+ * Closes a connection whose server does not respond, for example after a network failure. Otherwise its statement would
+ * wait without limit. The query timeout of the driver is not suitable: it returns the connection to the pool, although
+ * the transaction on the connection may still be open.
  */
 function destroyWhenUnresponsive(client: DriverConnection, timeout: number): void {
   const { stream } = client.connection
@@ -128,7 +133,7 @@ function destroyWhenUnresponsive(client: DriverConnection, timeout: number): voi
   })
 }
 
-/** Runs one statement in the transaction of `db`, or on the pool, and returns the rows. */
+/** Runs one statement in the transaction of `db`, or on the pool if `db` has no transaction, and returns its rows. */
 export async function sql<Row>(db: Database, text: string, ...values: unknown[]): Promise<Row[]> {
   return db.$queryRawUnsafe<Row[]>(text, ...values)
 }

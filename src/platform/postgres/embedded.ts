@@ -1,10 +1,10 @@
 /**
  * The embedded database: a PostgreSQL server in DATA_DIR that starts and stops with Gatehouse.
  *
- * Only one Gatehouse can use a DATA_DIR. The lock is an advisory lock of one connection, which PostgreSQL releases when
- * the process ends for any reason. The server keeps running when Gatehouse is killed; the next Gatehouse takes the lock
- * and adopts the server. The server has a separate process group, so that Ctrl-C reaches only Gatehouse, which finishes
- * its requests before it stops the server.
+ * Only one Gatehouse process can use a DATA_DIR. The process holds an advisory lock on one connection, which PostgreSQL
+ * releases when the process ends for any reason. If Gatehouse is killed, the server keeps running. The next Gatehouse
+ * process acquires the lock and uses the running server. The server has a separate process group, so that Ctrl-C
+ * reaches only Gatehouse, which finishes its requests before it stops the server.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, existsSync, openSync, readFileSync, realpathSync, renameSync, rmSync, statSync } from 'node:fs'
@@ -26,14 +26,15 @@ import {
 } from './cluster.js'
 
 export type EmbeddedPostgres = {
-  /** A postgres:// URL for node-pg and Prisma's adapter. */
+  /** The postgres:// URL of the database, for node-pg and Prisma's adapter. */
   url: string
-  /** Stops the server (fast shutdown) and waits for its end. Open connections are terminated. */
+  /** Stops the server with a fast shutdown, which terminates open connections, and waits until it has stopped. */
   stop(): Promise<void>
 }
 
-/** Another Gatehouse uses this data directory. `url` is its database, for commands that need no lock. */
+/** The error when another Gatehouse process uses the DATA_DIR. */
 export class DataDirInUseError extends Error {
+  /** The URL of the database that the other process uses. Commands that need no lock can connect to it. */
   url: string | undefined
 }
 
@@ -52,8 +53,8 @@ const serverSettings: Record<string, string> = {
   jit: 'off',
   fsync: 'on',
   synchronous_commit: 'on',
-  // The server log must not contain statements, parameters or row values (docs/contract.md#erasure). Gatehouse logs
-  // statement errors itself. DETAIL contains row values, so the verbosity is terse.
+  // The server log must not contain statements, parameters or row values (docs/contract.md#erasure). The verbosity is
+  // terse, because DETAIL contains row values. Gatehouse logs the errors of its statements itself.
   log_min_messages: 'log',
   log_error_verbosity: 'terse',
   log_min_error_statement: 'panic',
@@ -67,13 +68,14 @@ const serverSettings: Record<string, string> = {
 }
 
 /**
- * Starts the embedded server, or adopts a running one that a killed process left behind. Creates the database if it
- * does not exist. Restarts a server that exits.
+ * Starts the embedded server, or uses a server that still runs because its Gatehouse process was killed. Creates the
+ * database if it does not exist. Starts the server again if it exits.
  *
- * @param dataDir created when absent, with mode 0700
+ * @param dataDir the path of DATA_DIR, which is created with mode 0700 if it does not exist
  * @param log receives messages for the operator
  * @param options.settings additional server settings, for tests
- * @throws Error when another process uses the data directory, no binaries are found, or the server does not start
+ * @throws DataDirInUseError when another Gatehouse process uses DATA_DIR
+ * @throws Error when no binaries are found, or when the server does not start
  */
 export async function startEmbeddedPostgres(
   dataDir: string,
@@ -96,7 +98,7 @@ export async function startEmbeddedPostgres(
     })
   }
   async function reconnect(): Promise<void> {
-    log('lost the embedded PostgreSQL, starting it again')
+    log('lost the connection to the embedded PostgreSQL; starting the server again')
     for (let wait = 100; !stopping; wait = Math.min(wait * 2, 5000)) {
       try {
         return await connectLocked()
@@ -119,7 +121,7 @@ export async function startEmbeddedPostgres(
     url: toUrl(address),
     async stop() {
       stopping = true
-      // A reconnection in progress would start the server again and keep the lock.
+      // Otherwise a reconnection in progress would start the server again and hold the lock.
       await reconnecting
       await stopServer(cluster)
       await lock.end().catch(() => undefined)
@@ -141,7 +143,7 @@ function serverArgs(cluster: Cluster, all: Record<string, string>): string[] {
   ]
 }
 
-/** Connects to the server, starts it if necessary, and acquires the advisory lock on that connection. */
+/** Connects to the server, starts it if necessary, and acquires the advisory lock on the returned connection. */
 async function startAndLock(cluster: Cluster, address: ClientConfig, args: string[], log: (message: string) => void) {
   const deadline = performance.now() + limits.embeddedPostgresStartTimeout
   let started = false
@@ -152,12 +154,13 @@ async function startAndLock(cluster: Cluster, address: ClientConfig, args: strin
       if (server && isServer(cluster, server.pid)) {
         await sleep(10)
       } else {
-        // The process ID belongs to another process: remove the file, or the new server would report that it is already
-        // running.
+        // The process ID in postmaster.pid belongs to an unrelated process. With this file, the new server would report
+        // that a server is already running.
         if (server && isAlive(server.pid)) rmSync(join(cluster.folder, 'postmaster.pid'), { force: true })
         const failure = await startServer(cluster, args, deadline)
         started = failure === null
-        // Two processes may start the server at the same time, or processes of a killed server may still be exiting.
+        // A start can fail because another process starts the server at the same time, or because processes of a killed
+        // server are still exiting. Therefore it is repeated.
         if (failure !== null && ++attempt === 5) throw new Error(`the embedded PostgreSQL does not start: ${failure}`)
         if (failure !== null) await sleep(100 * attempt)
       }
@@ -166,11 +169,11 @@ async function startAndLock(cluster: Cluster, address: ClientConfig, args: strin
     } else {
       await acquireLock(client, cluster)
       if (started || hasSameArgs(cluster, args)) {
-        if (!started) log(`adopted the PostgreSQL that runs in ${cluster.dataDir} already`)
+        if (!started) log(`using the PostgreSQL that already runs in ${cluster.dataDir}`)
         return client
       }
-      // The server was started with other settings or by other binaries.
-      log(`restarting the PostgreSQL that runs in ${cluster.dataDir} already`)
+      // The running server has other settings or other binaries.
+      log(`restarting the PostgreSQL that already runs in ${cluster.dataDir}`)
       await stopServer(cluster)
       await client.end().catch(() => undefined)
     }
@@ -180,7 +183,7 @@ async function startAndLock(cluster: Cluster, address: ClientConfig, args: strin
   )
 }
 
-/** @returns a connection; `absent` when no server is listening; `busy` while it starts or stops */
+/** @returns a connection; `absent` when no server is listening; `busy` while the server starts or stops */
 async function connect(address: ClientConfig): Promise<Client | 'absent' | 'busy'> {
   const client = new Client({
     ...address,
@@ -198,13 +201,13 @@ async function connect(address: ClientConfig): Promise<Client | 'absent' | 'busy
     await client.end().catch(() => undefined)
     const { code = '', message } = error as Error & { code?: string }
     if (code === 'ENOENT' || code === 'ECONNREFUSED') return 'absent'
-    // 57P01 to 57P03: shutting down, crashed, starting up.
+    // SQLSTATE 57P01 to 57P03: the server is shutting down, has crashed or is starting up.
     if (/^57P0/.test(code) || code === 'ECONNRESET' || code === 'EPIPE' || /terminated/.test(message)) return 'busy'
     throw new Error(`cannot connect to the embedded PostgreSQL: ${message}`, { cause: error })
   }
 }
 
-/** @throws DataDirInUseError with the directory and the process that uses it */
+/** @throws DataDirInUseError that names the directory and the process that uses it */
 async function acquireLock(client: Client, { dataDir }: Cluster): Promise<void> {
   for (let attempt = 0; ; attempt++) {
     const { rows } = await client.query<{ acquired: boolean }>('SELECT pg_try_advisory_lock($1) AS acquired', [
@@ -217,14 +220,14 @@ async function acquireLock(client: Client, { dataDir }: Cluster): Promise<void> 
       [advisoryLockKey],
     )
     const pid = Number(lockOwners[0]?.name.replace('gatehouse ', ''))
-    // The server needs a moment to detect that the process with the lock was killed.
+    // If the process that held the lock was killed, the server needs a moment to detect its end.
     if (attempt < 50 && !(pid && isAlive(pid))) {
       await sleep(20)
       continue
     }
     await client.end()
     throw new DataDirInUseError(
-      `${dataDir} is in use by another Gatehouse (process ${pid || 'unknown'}); stop it first`,
+      `${dataDir} is in use by another Gatehouse (process ${pid || 'unknown'}); stop that process first`,
     )
   }
 }
@@ -234,12 +237,15 @@ async function createDatabaseIfMissing(client: Client): Promise<void> {
   if (rowCount === 0) await client.query(`CREATE DATABASE ${escapeIdentifier(clusterOwner)}`)
 }
 
-/** Starts the server and waits until it is ready. @returns null, or the last lines of its log when it fails */
+/**
+ * Starts the server and waits until it is ready.
+ * @returns null on success, or the last lines of the server's log on failure
+ */
 async function startServer(cluster: Cluster, args: string[], deadline: number): Promise<string | null> {
   const logFile = join(cluster.dataDir, 'postgres.log')
   if (existsSync(logFile) && statSync(logFile).size > limits.maxEmbeddedPostgresLogBytes)
     renameSync(logFile, `${logFile}.1`)
-  // A file instead of a pipe, because the server may outlive this process.
+  // The server writes to a file instead of a pipe, because it may run longer than this process.
   const output = openSync(logFile, 'a', 0o600)
   const logOffset = statSync(logFile).size
   let child: ChildProcess
@@ -259,7 +265,7 @@ async function startServer(cluster: Cluster, args: string[], deadline: number): 
   while (failure === null && performance.now() < deadline) {
     const server = readServer(cluster)
     if (server?.ready && (server.pid === child.pid || onWindows)) {
-      // `reconnect` handles a later exit. The log file may not exist by then.
+      // `reconnect` handles a later exit of the server. The log file may not exist at that time.
       child.off('exit', onExit)
       return null
     }
@@ -270,7 +276,7 @@ async function startServer(cluster: Cluster, args: string[], deadline: number): 
 
 const program = ({ binaries }: Cluster) => join(binaries.bin, 'postgres')
 
-/** Returns true when the running server has the same binary and arguments, according to postmaster.opts. */
+/** Returns true when the running server has this binary and these arguments, according to postmaster.opts. */
 function hasSameArgs(cluster: Cluster, args: string[]): boolean {
   const line = [realpathSync(program(cluster)), ...args.map((word) => `"${word}"`)].join(' ')
   try {
@@ -283,11 +289,11 @@ function hasSameArgs(cluster: Cluster, args: string[]): boolean {
 async function stopServer(cluster: Cluster): Promise<void> {
   const server = readServer(cluster)
   if (!server || !isServer(cluster, server.pid)) return
-  // SIGINT is the fast shutdown. On Windows it terminates the process, and the next start runs crash recovery.
+  // SIGINT requests a fast shutdown. On Windows the signal kills the process, and the next start runs crash recovery.
   process.kill(server.pid, 'SIGINT')
   const deadline = performance.now() + limits.embeddedPostgresStopTimeout
-  // Wait for the removal of postmaster.pid: an adopted server may remain as a zombie process, so its process ID may
-  // still exist.
+  // The loop waits for the removal of postmaster.pid, because the process ID may exist longer: a server that this
+  // process did not start may remain as a zombie process.
   while (readServer(cluster)?.pid === server.pid && isServer(cluster, server.pid)) {
     if (performance.now() > deadline) process.kill(server.pid, 'SIGQUIT')
     await sleep(10)

@@ -3,9 +3,9 @@ import { checkPageLimit, type Page } from '../../kernel/pagination.js'
 import type { Context } from '../context.js'
 
 /**
- * Returns the DataLoader of this request for a batch function. Loaders belong to the request's context, so their caches
- * are never shared between callers.
- * @param loadBatch returns the values of many keys, in their order
+ * Returns the DataLoader of the request for a batch function, and creates it on the first call. DataLoaders belong to
+ * the context of a request, so callers never share their caches.
+ * @param loadBatch returns the values of many keys, in the order of the keys
  */
 export function loader<V>(
   context: Context,
@@ -20,8 +20,10 @@ export function loader<V>(
 }
 
 /**
- * Like `loader`, for the first page of a list per parent. Parents with the same limit share one query.
- * @throws invalid_request for a limit that is not 1 to 100
+ * Returns the DataLoader for the first page of a list of many parents, such as the clients of several issuers. Pages
+ * with the same limit are read with one query.
+ * @param loadBatch returns the first pages of many parents, in the order of the keys
+ * @throws invalid_request for a limit that is not a whole number from 1 to `limits.maxPageLimit`
  */
 export function pageLoader<T>(
   context: Context,
@@ -36,5 +38,5 @@ export function pageLoader<T>(
   return loader(context, limitedLoad as (context: Context, keys: readonly string[]) => Promise<Page<T>[]>)
 }
 
-/** One function per list and page size (at most 100 per list), as the key of the request's loaders. */
+/** The batch functions by list and page size. Each must be the same function for all requests, see `loader`. */
 const limitedLoads = new Map<unknown, unknown>()

@@ -1,10 +1,11 @@
 /**
  * Migrates a database to the schema of this build.
  *
- * Migrations are in prisma/migrations in Prisma's layout, and are recorded in `_prisma_migrations` with Prisma's
- * columns, checksums and lock, so that `prisma migrate deploy` and `prisma migrate status` work on the same database.
- * Prisma's own command is not used because it downloads a native engine at run time. Fails when the history of the
- * database differs from that of this build; the error names the migration and the solution.
+ * The migrations are in prisma/migrations, in Prisma's layout. The table `_prisma_migrations` records which migrations
+ * were applied. It has the columns and checksums of Prisma, and this module takes Prisma's advisory lock, so that
+ * `prisma migrate deploy` and `prisma migrate status` work with the same database. Prisma's own commands are not used,
+ * because they download a native engine at run time. If the history of the database differs from the migrations of this
+ * build, the migration fails with an error that names the migration and the solution.
  */
 import { createHash, randomUUID } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
@@ -13,13 +14,13 @@ import { fileURLToPath } from 'node:url'
 import { Client } from 'pg'
 import { limits } from '../../kernel/limits.js'
 
-/** The oldest major version that the schema and the queries are written for. */
+/** The oldest major version of PostgreSQL that Gatehouse supports. */
 export const minPostgresVersion = 15
 
-/** The lock that Prisma uses, so that its deploy command and this function exclude each other. */
+/** The key of Prisma's advisory lock, so that `prisma migrate deploy` and `migrate` do not run at the same time. */
 const advisoryLockKey = 72707369
 
-/** Relative to the compiled file, dist/src/platform/postgres/migrate.js. */
+/** The path of prisma/migrations, relative to the compiled file dist/src/platform/postgres/migrate.js. */
 const defaultFolder = fileURLToPath(new URL('../../../../prisma/migrations', import.meta.url))
 
 type Migration = { name: string; sql: string; checksum: string }
@@ -27,11 +28,11 @@ type AppliedMigration = { name: string; checksum: string; appliedAt: number | nu
 type MigrateOptions = { folder?: string }
 
 /**
- * Applies all pending migrations, oldest first, each in its own transaction. Several processes can run it in parallel:
- * one applies the migrations, the others wait.
+ * Applies all pending migrations, oldest first, each in its own transaction. Several processes can call this function
+ * at the same time: one of them applies the migrations while the others wait.
  *
- * @param url a postgres:// URL
- * @param options.folder the directory of migrations; by default that of this package
+ * @param url the postgres:// URL of the database
+ * @param options.folder the directory of the migrations; by default prisma/migrations of this package
  * @returns the names of the migrations that this call applied
  * @throws Error when the server is too old, when the history differs, or when a migration fails
  */
@@ -49,9 +50,11 @@ export function migrate(url: string, options: MigrateOptions = {}): Promise<{ ap
 }
 
 /**
- * Returns every migration of this build, oldest first, with the time of its application in milliseconds, or null.
+ * Returns every migration of this build, oldest first. `appliedAt` is the time when the migration was applied, in Unix
+ * milliseconds, or null for a pending migration.
  *
- * @throws Error like `migrate`, when the history of the database differs from that of this build
+ * @throws Error when the server is too old, or when the history of the database differs from the migrations of this
+ *   build
  */
 export function migrationStatus(
   url: string,
@@ -65,7 +68,11 @@ export function migrationStatus(
   })
 }
 
-/** @throws Error when the server's version number (180004 for 18.4) is below the oldest that is supported. */
+/**
+ * Checks the version of the server.
+ * @param versionNumber the value of `server_version_num`, such as 180004 for version 18.4
+ * @throws Error when the server is older than `minPostgresVersion`
+ */
 export function requireSupportedServer(versionNumber: number): void {
   const major = Math.floor(versionNumber / 10_000)
   if (major < minPostgresVersion) {
@@ -101,7 +108,7 @@ function readMigrations(folder: string): Migration[] {
     .map(({ name }) => {
       const file = join(folder, name, 'migration.sql')
       if (!existsSync(file)) throw new Error(`the migration ${name} has no migration.sql in ${folder}`)
-      // A checkout on Windows may have CRLF line endings. Prisma accepts both; the checksum is of the LF form.
+      // A checkout on Windows may have CRLF line endings. The checksum is that of the text with LF line endings.
       const sql = readFileSync(file, 'utf8').replaceAll('\r\n', '\n')
       return { name, sql, checksum: createHash('sha256').update(sql).digest('hex') }
     })
@@ -124,14 +131,17 @@ async function readHistory(client: Client): Promise<AppliedMigration[]> {
   }))
 }
 
-/** Returns the pending migrations. @throws Error when the history of the database differs from that of this build */
+/**
+ * Returns the pending migrations.
+ * @throws Error when the history of the database differs from the migrations of this build
+ */
 function pendingMigrations(known: Migration[], history: AppliedMigration[]): Migration[] {
   const newest = known.at(-1)?.name ?? ''
   for (const row of history) {
     const migration = known.find(({ name }) => name === row.name)
     if (!migration && row.name > newest) {
       throw new Error(
-        `the database is newer than this build: it has the migration ${row.name}, the newest of this build is ` +
+        `the database is newer than this build: it has the migration ${row.name}, but the newest of this build is ` +
           `${newest || 'none'}. Start a newer Gatehouse, or restore a backup made before the upgrade`,
       )
     }

@@ -1,7 +1,7 @@
 /**
- * Cache invalidation between processes with PostgreSQL LISTEN and NOTIFY. A transaction that changes cached data sends
- * a notification, and all processes listen. Notifications can be lost: after a broken connection every cached value is
- * stale.
+ * Notifications between processes with PostgreSQL LISTEN and NOTIFY, for cache invalidation and to wake up workers. A
+ * transaction that changes cached data sends a notification, and all processes listen. While the connection of a
+ * process is broken, the process misses notifications, so all its cached values may be stale after that.
  */
 import { EventEmitter } from 'node:events'
 import pg from 'pg'
@@ -10,31 +10,34 @@ import type { Context } from '../context.js'
 import type { Log } from '../log.js'
 import type { DatabaseHandle } from './database.js'
 
-/** The kinds of changes that processes are notified of. */
+/** The kinds of changes that have notifications. */
 export type Channel = 'issuer' | 'client' | 'api_key' | 'account' | 'spare_keys' | 'jobs' | 'event' | 'webhook'
 
 /** The callbacks of a listener. */
 export interface Listener {
-  /** A change was committed in any process. */
+  /** Called when a change was committed, or may have been committed, in this or another process. */
   onNotification(channel: Channel, id: string): void
   /**
-   * A transaction of this process is about to commit a change. Until the notification arrives, cached values may be
-   * old: read from the database, so that the client that made the change sees it in its next request.
+   * Called when a transaction of this process is about to commit a change. Until `onNotification` is called for the
+   * change, the listener must read from the database instead of its cache, so that the caller who made the change sees
+   * it in the next request.
    */
   onPending?(channel: Channel, id: string): void
-  /** The connection was lost and restored: notifications may have been missed. */
+  /**
+   * Called when the connection is opened, and again after it was lost. Notifications may have been missed before that.
+   */
   onReconnect(): void
 }
 
 export interface Subscription {
-  /** False while the connection is down: cached values must not be used. */
+  /** Returns false while there is no connection. Cached values must not be used during that time. */
   connected(): boolean
   close(): Promise<void>
 }
 
 const PG_CHANNEL = 'gatehouse'
 
-/** The listeners in this process, by database. */
+/** Emitters of the event `pending` for the listeners in this process, by database. */
 const localEmitters = new WeakMap<DatabaseHandle, EventEmitter>()
 
 const emitterOf = (tools: DatabaseHandle): EventEmitter => {
@@ -48,20 +51,20 @@ const emitterOf = (tools: DatabaseHandle): EventEmitter => {
 
 /**
  * Notifies all processes of a change when the current transaction commits.
- * @throws the error of the database
+ * @param id the ID of the changed resource
  */
 export async function notify(context: Context, channel: Channel, id: string): Promise<void> {
   emitterOf(context.database).emit('pending', channel, id)
   await context.db.$executeRawUnsafe(`SELECT pg_notify('${PG_CHANNEL}', $1)`, `${channel}:${id}`)
 }
 
-/** Notifications that wait to be sent in one statement, by database. */
+/** The payloads of notifications that wait to be sent with one statement, by database. */
 const pendingNotifications = new WeakMap<DatabaseHandle, Set<string>>()
 
 /**
- * Notifies all processes of a possible change, outside of a transaction. For frequent changes: a transaction with
- * NOTIFY takes a server-wide lock during its commit. The notification is lost if this process crashes, so listeners
- * must also poll.
+ * Notifies all processes of a possible change, outside of a transaction. For frequent changes, because the commit of a
+ * transaction with NOTIFY takes a lock on the whole server. If this process crashes, the notification may be lost, so
+ * listeners must also poll.
  */
 export function notifyChange(tools: DatabaseHandle, channel: Channel, id: string): void {
   const payload = `${channel}:${id}`
@@ -77,8 +80,8 @@ export function notifyChange(tools: DatabaseHandle, channel: Channel, id: string
 }
 
 /**
- * Listens on a separate connection, which reconnects automatically. Returns immediately. Notifications arrive only
- * while `connected` is true; values cached before are stale.
+ * Listens on a separate connection, which is opened again after a failure. Returns immediately. Notifications arrive
+ * only while `connected` returns true.
  */
 export function listen(tools: DatabaseHandle, log: Log, listener: Listener): Subscription {
   const { connectionString, application_name: name } = tools.pool.options
@@ -104,7 +107,7 @@ export function listen(tools: DatabaseHandle, log: Log, listener: Listener): Sub
     connected = false
     lostClient.end().catch(() => {})
     if (closed) return
-    if (attempts === 0) log.warn('lost the LISTEN connection; reconnecting')
+    if (attempts === 0) log.warn('lost the connection for notifications; reconnecting')
     schedule(() => void connect(), Math.min(limits.maxNotificationReconnectDelay, 50 * 2 ** attempts++))
   }
 
@@ -136,7 +139,7 @@ export function listen(tools: DatabaseHandle, log: Log, listener: Listener): Sub
     scheduleHeartbeat(newClient)
   }
 
-  /** Detects half-open connections, which report no error. */
+  /** Detects half-open connections, which emit no error event. */
   function scheduleHeartbeat(own: pg.Client): void {
     schedule(() => {
       own.query('SELECT 1').then(

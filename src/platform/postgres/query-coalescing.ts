@@ -1,31 +1,38 @@
 /**
- * Query coalescing: combines concurrent queries of the same kind into one statement. Nothing is cached: a statement is
- * sent after all its requests were made, so a result is never older than its request. Under load a request costs a
- * fraction of a statement.
+ * Query coalescing (docs/decisions/0030): combines concurrent queries of the same kind into one statement, so that
+ * under load several requests share the cost of a statement. Results are not cached. A statement is sent after all its
+ * requests were made, so a result is never older than its request.
  */
 import { limits } from '../../kernel/limits.js'
 
-/** A query for a single request, from which the batch query is built. */
+/** The query of a single request. `batchSql` builds the statement for many requests from it. */
 export interface BatchQuery {
   /** The name of the prepared statement. Each name must always have the same text. */
   readonly name: string
-  /** A SELECT with parameters $1, $2, … in the order of `types`. */
+  /** A SELECT with the parameters $1, $2, … in the order of `types`. */
   readonly text: string
+  /** The PostgreSQL types of the parameters. */
   readonly types: readonly ('text' | 'bigint' | 'boolean')[]
-  /** Requests with the same values share one result. Only for results that no caller modifies. */
+  /**
+   * Whether requests with the same parameters in a batch share one result object. Only for results that no caller
+   * modifies.
+   */
   readonly shared?: boolean
 }
 
 type Values = readonly unknown[]
 type Row = Record<string, unknown>
 
-/** Runs one prepared statement and returns its rows. */
 type RunStatement = (name: string, text: string, values: unknown[]) => Promise<Row[]>
 
-/** Returns the SQL for many requests. The column `request_number` is the number of the request, from 1. */
+/**
+ * Returns the text of the statement for many requests. Its parameters are arrays with the values of all requests. The
+ * column `request_number` of a row is the number of the request in these arrays, from 1.
+ */
 export function batchSql({ text, types }: BatchQuery): string {
-  // The sub-SELECTs hide the array lengths from the planner. Otherwise it estimates a custom plan for each length as
-  // cheaper than the generic plan, and planning takes longer than the query (docs/decisions/0044).
+  // The sub-SELECTs hide the lengths of the arrays from the planner. Otherwise the planner would estimate that a custom
+  // plan for each length is cheaper than the generic plan, and planning takes longer than the query
+  // (docs/decisions/0044).
   const lists = types.map((type, at) => `(SELECT $${at + 1}::${type}[])`).join(', ')
   const names = types.map((_, at) => `p${at + 1}`).join(', ')
   const lateralSql = text.replace(/\$(\d+)/g, 'requests.p$1')
@@ -33,7 +40,11 @@ export function batchSql({ text, types }: BatchQuery): string {
     CROSS JOIN LATERAL (${lateralSql}) AS result`
 }
 
-/** @returns a function that runs the query with its values and returns the rows of that request */
+/**
+ * Combines concurrent requests of a query.
+ * @param run runs one prepared statement and returns its rows
+ * @returns a function that runs the query for one request with these parameters and returns the rows of the request
+ */
 export function coalesce(query: BatchQuery, run: RunStatement): (values: Values) => Promise<Row[]> {
   const { name, types, shared = false } = query
   const text = batchSql(query)
@@ -50,11 +61,11 @@ export function coalesce(query: BatchQuery, run: RunStatement): (values: Values)
 }
 
 export interface Batches<Request, Result> {
-  /** Runs one statement for all requests. Returns the results in their order. */
+  /** Runs one statement for all requests. Returns the results in the order of the requests. */
   runBatch(batch: Request[]): Promise<Result[]>
-  /** Waiting requests with the same key share one result. */
+  /** Returns a key for a request. Waiting requests with the same key share one result. */
   keyOf?(request: Request): string
-  /** Keys that may occur only once in a batch, such as rows that the statement updates. */
+  /** Returns keys of which each may occur only once in a batch, such as the IDs of rows that the statement updates. */
   exclusiveKeysOf?(request: Request): readonly string[]
 }
 
@@ -103,7 +114,10 @@ export function inBatches<Request, Result>(batches: Batches<Request, Result>): (
       overdueTimer ??= setTimeout(send, limits.maxCoalescingWait + 1)
   }
 
-  /** Takes requests from the front of the queue up to the batch size, without duplicate exclusive keys. */
+  /**
+   * Takes up to `limits.maxCoalescedRequests` requests from the front of the queue. Skips requests that share an
+   * exclusive key with an earlier request of the batch.
+   */
   function takeBatch(): Pending[] {
     const takenKeys = new Set<string>()
     const batch: Pending[] = []
@@ -123,7 +137,8 @@ export function inBatches<Request, Result>(batches: Batches<Request, Result>): (
       const answers = await runBatch(batch.map(({ request }) => request))
       for (const [at, { resolve }] of batch.entries()) resolve(answers[at]!)
     } catch (error) {
-      // One invalid request must not fail the others. The failed statement changed nothing, so each request runs alone.
+      // One invalid request must not fail the other requests of the batch. The failed statement changed nothing, so
+      // each request can run again in a statement of its own.
       if (batch.length > 1 && isRefusal(error)) await Promise.all(batch.map((pending) => runAlone(pending)))
       else if (isDeadlock(error)) await runAlone(batch[0]!)
       else for (const { reject } of batch) reject(error)
@@ -154,7 +169,7 @@ export function inBatches<Request, Result>(batches: Batches<Request, Result>): (
     const pending = { request, exclusiveKeys: exclusiveKeysOf?.(request) ?? [], promise, ...settlers }
     queue.push(pending)
     if (requestKey !== undefined) pendingByKey.set(requestKey, pending)
-    // setImmediate: requests that have already arrived on other connections are read first and join the batch.
+    // With `setImmediate`, requests that have already arrived on other connections are read first and join the batch.
     if (!scheduled && canSend()) {
       scheduled = true
       setImmediate(send)
@@ -167,10 +182,13 @@ export function inBatches<Request, Result>(batches: Batches<Request, Result>): (
 
 const sqlStateOf = (error: unknown): string => {
   const { code } = (error ?? {}) as { code?: unknown }
-  // Codes of broken connections, such as EPIPE, have no digits.
+  // The codes of broken connections, such as EPIPE, have no digits.
   return typeof code === 'string' && /^(?=.*\d)[0-9A-Z]{5}$/.test(code) ? code : ''
 }
 
-/** Returns true when the database rejected the statement itself, not for an outage, lack of resources or a timeout. */
+/**
+ * Returns true when the database rejected the statement because of its content. Returns false for an outage, a lack of
+ * resources or a timeout (SQLSTATE classes 08, 53 and 57).
+ */
 const isRefusal = (error: unknown): boolean => /^(?!08|53|57)./.test(sqlStateOf(error))
 const isDeadlock = (error: unknown): boolean => ['40P01', '40001'].includes(sqlStateOf(error))

@@ -1,4 +1,4 @@
-/** Returns the SQLSTATE of an error of the driver or of Prisma. */
+/** Returns the SQLSTATE of an error of the database driver or of Prisma; undefined for other errors. */
 export function sqlState(error: unknown): string | undefined {
   if (typeof error !== 'object' || error === null) return undefined
   const { code, cause, meta } = error as { code?: unknown; cause?: unknown; meta?: { driverAdapterError?: unknown } }

@@ -1,7 +1,8 @@
 /**
- * The connection of one transaction, with fewer round trips: BEGIN is sent with the first statement and COMMIT with the
- * last one, pipelined in the extended query protocol. After an error PostgreSQL skips the rest of the pipeline up to
- * Sync, so a statement does not run if BEGIN failed, and COMMIT does not run if the statement failed.
+ * The connection of a transaction that saves round trips (docs/decisions/0043). It sends BEGIN together with the first
+ * statement and COMMIT together with the last one, pipelined in the extended query protocol. After an error PostgreSQL
+ * skips the messages up to the next Sync. Therefore the first statement does not run if BEGIN fails, and COMMIT does
+ * not run if the last statement fails.
  * @see https://www.postgresql.org/docs/current/protocol-flow.html
  */
 import pg from 'pg'
@@ -14,7 +15,7 @@ interface Statement {
   readonly values: unknown[]
 }
 
-/** Methods of the driver's connection that its types do not declare. */
+/** Members of the driver's connection that its types do not declare. */
 interface DriverConnection {
   readonly parsedStatements: Readonly<Record<string, string>>
   bind(config: { statement: string }): void
@@ -23,8 +24,8 @@ interface DriverConnection {
 }
 
 /**
- * Methods of the driver's query that its types do not declare; test/platform/transaction-connection.test.ts checks
- * them.
+ * Methods of the driver's query that its types do not declare. test/platform/transaction-connection.test.ts checks that
+ * the driver has them.
  */
 interface DriverQuery {
   prepare(wire: DriverConnection): void
@@ -41,7 +42,8 @@ function executePrepared(connection: DriverConnection, statement: { name: string
 }
 
 /**
- * A query that sends BEGIN before it or COMMIT after it in the same pipeline. The connection must have prepared both.
+ * A query that sends BEGIN before its statement, or COMMIT after it, in the same pipeline. The connection must have
+ * prepared the statement `begin` or `commit` that the query sends.
  */
 class PipelinedQuery extends pg.Query {
   #completedCommands = 0
@@ -50,7 +52,7 @@ class PipelinedQuery extends pg.Query {
 
   constructor(config: pg.QueryConfig, withBegin: boolean, withCommit: boolean) {
     super(config)
-    // Without this, the driver uses the simple protocol for a query without values.
+    // Otherwise the driver uses the simple query protocol for a query without values.
     Object.assign(this, { queryMode: 'extended' })
     this.#withBegin = withBegin
     this.#withCommit = withCommit
@@ -67,27 +69,28 @@ class PipelinedQuery extends pg.Query {
     wire.sync()
   }
 
-  /** Ignores the completion of BEGIN and COMMIT. */
+  /** Ignores the CommandComplete messages of BEGIN and COMMIT. */
   handleCommandComplete(message: unknown, wire: DriverConnection): void {
     if (this.#completedCommands++ === (this.#withBegin ? 1 : 0))
       handleCommandComplete.call(this as unknown as DriverQuery, message, wire)
   }
 }
 
-/** The result of BEGIN, COMMIT and ROLLBACK for Prisma's adapter. */
+/** The result of BEGIN, COMMIT and ROLLBACK that Prisma's adapter receives. */
 const emptyResult = { rows: [], fields: [], rowCount: 0 }
 
 /**
- * A pool connection while Prisma uses it for a transaction. Prisma ends a transaction after a timeout even while code
- * still uses it, so each statement checks right before it is sent that the transaction is still open.
+ * A connection of the pool while Prisma uses it for a transaction. Prisma ends a transaction after a timeout, even if
+ * code still runs statements in the transaction. Therefore each statement is sent only if the transaction is still
+ * open.
  */
 export class TransactionConnection {
   readonly #client: pg.PoolClient
   #state: 'open' | 'committing' | 'committed' | 'rolled back' = 'open'
   #hasBegun = false
   /**
-   * Pending until the first statement succeeds. If it fails, later statements must not run: they could run outside of a
-   * transaction.
+   * The promise of the first statement, for which later statements wait; undefined after it has succeeded. If the first
+   * statement fails, later statements must not run, because they could run outside of a transaction.
    */
   #firstStatement: Promise<unknown> | undefined
 
@@ -96,7 +99,7 @@ export class TransactionConnection {
   }
 
   /**
-   * Runs a statement of the transaction. Same signature as the driver's client.
+   * Runs a statement of the transaction. Has the signature of `query` of the driver's client, for Prisma's adapter.
    * @throws ApiError unavailable when the transaction has ended
    */
   async query(config: pg.QueryConfig): Promise<pg.QueryResult | typeof emptyResult> {
@@ -107,10 +110,10 @@ export class TransactionConnection {
   }
 
   /**
-   * Commits. Sends a final statement in the same pipeline if the connection has prepared COMMIT. A second call does
-   * nothing.
-   * @returns the rows of the final statement
-   * @throws the error of the final statement, or an Error when an earlier statement failed
+   * Commits the transaction. If the connection has prepared COMMIT, a final statement is sent in the same pipeline. A
+   * second call without a final statement does nothing.
+   * @returns the rows of the final statement; an empty list without a final statement
+   * @throws the error of the final statement, or an Error when an earlier statement has failed
    */
   async commit(finalStatement?: Statement): Promise<unknown[]> {
     if (this.#state === 'committed' && !finalStatement) return []
@@ -177,7 +180,7 @@ export class TransactionConnection {
   #sendPipelined(config: pg.QueryConfig, withBegin: boolean, withCommit: boolean): Promise<pg.QueryResult> {
     return new Promise((resolve, reject) => {
       const done = (error?: Error, result?: unknown) => (error ? reject(error) : resolve(result as pg.QueryResult))
-      // The callback is a separate argument, so that `traceQueries` can wrap it.
+      // The callback is a separate argument and not part of the query, so that `traceQueries` can wrap it.
       ;(this.#client.query as (query: pg.Submittable, done: unknown) => void)(
         new PipelinedQuery(config, withBegin, withCommit),
         done,

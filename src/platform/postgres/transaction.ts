@@ -1,11 +1,13 @@
-/** Transactions: the only way to write more than one row. */
+/** Transactions. Code that writes more than one row must run in a transaction. */
 import { limits } from '../../kernel/limits.js'
 import type { Context, PreCommitStatement } from '../context.js'
 import { type Database, type DatabaseHandle, openingTransaction } from './database.js'
 import { isRetryable, translateDatabaseError } from './errors.js'
 import type { TransactionConnection } from './transaction-connection.js'
 
-/** Thrown by `externalCall`: rolls back the current transaction, which is then repeated with the result of the call. */
+/**
+ * The error with which `externalCall` rolls back the current transaction. `transaction` makes the call and repeats it.
+ */
 class ExternalCallRequired extends Error {
   constructor(
     readonly key: string,
@@ -16,10 +18,10 @@ class ExternalCallRequired extends Error {
 }
 
 /**
- * Makes an external call, which may take seconds, without holding a database connection. In a transaction (such as
- * those around operations with Idempotency-Key or a price), it rolls the transaction back, makes the call, and repeats
- * the transaction with the result.
- * @param key identifies the call: within a transaction the same key returns the same result
+ * Makes an external call, which may take seconds, without holding a database connection. In a transaction (such as the
+ * transaction around an operation with Idempotency-Key or a price), rolls the transaction back, makes the call, and
+ * repeats the transaction. In the repeated transaction, this function returns the result of the call.
+ * @param key identifies the call: within a transaction, all calls with the same key have the same result
  */
 export async function externalCall<T>(context: Context, key: string, call: () => Promise<T>): Promise<T> {
   if (context.db === context.database.prisma) return call()
@@ -27,7 +29,7 @@ export async function externalCall<T>(context: Context, key: string, call: () =>
   throw new ExternalCallRequired(key, call)
 }
 
-/** The statements that run right before COMMIT: one per `PreCommitStatement`, with all its items. */
+/** The statements that run right before COMMIT: each `PreCommitStatement` once, with all its items. */
 class PreCommitStatements {
   #isOpen = true
   readonly #itemsByStatement = new Map<PreCommitStatement<unknown>, unknown[]>()
@@ -42,7 +44,7 @@ class PreCommitStatements {
     else this.#itemsByStatement.set(statement, [item])
   }
 
-  /** Runs the statements and COMMIT. @returns the callbacks to call after the commit */
+  /** Runs the statements and COMMIT. Returns the callbacks to call after the commit. */
   async commit(connection: TransactionConnection, tools: DatabaseHandle): Promise<(() => void)[]> {
     this.#isOpen = false
     const statements = [...this.#itemsByStatement].map(([{ name, text, values }, all]) => ({
@@ -63,8 +65,9 @@ class PreCommitStatements {
 }
 
 /**
- * Runs `work` in one transaction. Inside a transaction it joins that one. Serialization failures and deadlocks are
- * retried, so `work` must have no side effects outside the database.
+ * Runs `work` in a transaction. If the context already has a transaction, `work` runs in it. After a serialization
+ * failure or a deadlock the transaction is repeated, so `work` must have no side effects outside the database.
+ * @param work receives the context of the transaction, which it must use for all its queries
  * @throws ApiError unavailable when the database is unavailable
  */
 export async function transaction<T>(context: Context, work: (context: Context) => Promise<T>): Promise<T> {
@@ -94,8 +97,8 @@ export async function transaction<T>(context: Context, work: (context: Context) 
     try {
       await openingTransaction.run(own, () => context.database.prisma.$transaction(run, options))
     } catch (error) {
-      // The transaction has committed, even if Prisma's timeout expired during COMMIT.
-      if (committed) context.log.debug({ err: error }, 'a transaction committed at the end of its time')
+      // If `committed` is set, COMMIT has succeeded and only Prisma's timeout has expired in the meantime.
+      if (committed) context.log.debug({ err: error }, 'a transaction committed when its timeout expired')
       else if (error instanceof ExternalCallRequired && externalResults.size < limits.maxExternalCallsPerTransaction)
         externalResults.set(error.key, await error.call())
       else if (!isRetryable(error) || attempt++ === limits.maxTransactionRetries) throw translateDatabaseError(error)

@@ -45,7 +45,7 @@ export async function findAttempt(context: Context, identity: PaymentIdentity): 
   const paymentKey = paymentKeyOf(payment, requirements)
   const found = await context.db.topupAttempt.findFirst({ where: { paymentKey, ...notRefused } })
   if (found || !payment.identifier) return found
-  const since = { gt: context.now() - limits.paymentIdentifierReuseWindow }
+  const since = { gt: context.now() - limits.paymentIdentifierRetention }
   const where = { accountId, identifier: payment.identifier, createdAt: since, ...notRefused }
   if (await context.db.topupAttempt.findFirst({ where, select: { id: true } })) {
     throw conflict('This payment identifier was already used for another payment. Use a new identifier.')
