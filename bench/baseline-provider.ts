@@ -14,7 +14,7 @@ import { fileURLToPath } from 'node:url'
 import { jwtVerify } from 'jose'
 import type { Adapter, AdapterPayload, Provider } from 'oidc-provider'
 
-const client = { id: 'stock', secret: 'a secret of the stock provider, long enough' }
+const client = { id: 'baseline', secret: 'a secret of the baseline provider, long enough' }
 const RESOURCE = 'urn:bench:resource'
 const SCOPES = 'a:read b:read'
 

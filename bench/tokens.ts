@@ -62,7 +62,7 @@ export async function bench([secondsOption, figurePrefix = '']: string[]): Promi
       }
       const { rates, ratio, requests, failed } = await measureAlternating(sides, milliseconds, onWarm)
       const rowsEach = (((await rowsWritten(db)) - before) / requests[1]!).toFixed(2)
-      rows.push(logRow({ figure, stock: rates[0], ours: rates[1], ratio, bound, 'rows each': rowsEach, failed }))
+      rows.push(logRow({ figure, plain: rates[0], gatehouse: rates[1], ratio, bound, 'rows each': rowsEach, failed }))
     }
 
     const machineForm = { grant_type: 'client_credentials', scope: 'a:read b:read' }
@@ -249,14 +249,14 @@ async function manyIssuers(
   const rows = [
     {
       figure: 'first request to an issuer, connection included: p50, p99 ms',
-      ours: `${percentile(misses, 0.5).toFixed(1)}, ${percentile(misses, 0.99).toFixed(1)}`,
+      gatehouse: `${percentile(misses, 0.5).toFixed(1)}, ${percentile(misses, 0.99).toFixed(1)}`,
       bound: '< 20 ms',
       failed,
     },
     {
       figure: `${ISSUERS} issuers in turn, against one`,
-      stock: result.rates[0],
-      ours: result.rates[1],
+      plain: result.rates[0],
+      gatehouse: result.rates[1],
       ratio: result.ratio,
       bound: '>= 0.85',
       failed: result.failed,
@@ -320,8 +320,8 @@ async function latencyDuringSignIns(
   const [quiet, busy] = [median(rounds.map(({ quiet }) => quiet)), median(rounds.map(({ busy }) => busy))]
   return logRow({
     figure: `p99 of /token in quiet, and while ${usernames.length} people sign in (${hashed} did), ms`,
-    stock: quiet.toFixed(1),
-    ours: busy.toFixed(1),
+    plain: quiet.toFixed(1),
+    gatehouse: busy.toFixed(1),
     ratio: Number((busy / quiet).toFixed(2)),
     bound: '<= 2',
   })

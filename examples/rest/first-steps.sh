@@ -11,9 +11,9 @@ v1() {
   curl --silent --show-error --fail-with-body --user "$KEY" --request "$method" "$BASE_URL/v1/$path" \
     --header 'Content-Type: application/json' "$@"
 }
-# id PREFIX: prints the id with this prefix in a JSON response. An id is a prefix, `_` and 26 characters, so that sed
-# can find it without a JSON parser.
-id() { sed -n "s/.*\"id\":\"\(${1}_[0-9a-z]*\)\".*/\1/p"; }
+# id PREFIX: prints the id with this prefix in a JSON response, and fails if there is none, for example because the
+# request failed. An id is a prefix, `_` and 26 characters, so that sed can find it without a JSON parser.
+id() { sed -n "s/.*\"id\":\"\(${1}_[0-9a-z]*\)\".*/\1/p" | grep .; }
 
 account=$(v1 GET 'accounts?limit=1' | id acc)
 echo "account  $account"

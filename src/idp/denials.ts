@@ -30,7 +30,7 @@ const denialTypes: Partial<Record<RouteName, DenialType>> = {
 }
 
 /** Key in `ctx.state` of the error with which oidc-provider denied the request. The listeners in provider.ts set it. */
-export const DENIED_ERROR = 'refusal'
+export const DENIED_ERROR = 'deniedError'
 /** Key in `ctx.state` of the parsed form. */
 export const REQUEST_FORM = 'form'
 

@@ -17,7 +17,7 @@ import { clientRowOf } from './client.js'
 const CLIENT_SECRET_RESULT = 'clientSecret'
 
 /** Checks whether the client of this request has authenticated with its secret. */
-export const isAuthenticated = (ctx: KoaContext): boolean => ctx.state[CLIENT_SECRET_RESULT] === 'fits'
+export const isAuthenticated = (ctx: KoaContext): boolean => ctx.state[CLIENT_SECRET_RESULT] === 'correct'
 
 /** Returns the client id in the form or the Basic header, which may be of any client; undefined if there is none. */
 export const claimedClientId = (ctx: KoaContext | OpenIdContext, form: Form): string | undefined =>
@@ -78,7 +78,7 @@ async function recordAttempt(
   verify: () => boolean,
 ): Promise<boolean> {
   const { matches, headers } = await verifySecretRateLimited(context, 'idp', guessLimitKey(runtime, clientId), verify)
-  ctx.state[CLIENT_SECRET_RESULT] = matches ? 'fits' : 'wrong'
+  ctx.state[CLIENT_SECRET_RESULT] = matches ? 'correct' : 'wrong'
   ctx.set(headers)
   return matches
 }

@@ -1,7 +1,8 @@
 /**
  * Replaces the middleware of oidc-provider that creates `ctx.oidc` and parses forms. oidc-provider defines `ctx.oidc`
  * as a getter of each Koa context. V8 stores getters in the old generation, where each getter retains the memory of its
- * request until a major garbage collection. A plain property is collected with the request.
+ * request until a major garbage collection. A plain property is collected with the request. Client credentials per CPU
+ * second are 1.06 times those of a plain oidc-provider with this module, and 0.78 times without (docs/measurements.md).
  */
 import type Provider from 'oidc-provider'
 import als from 'oidc-provider/lib/helpers/als.js'

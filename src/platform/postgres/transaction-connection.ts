@@ -2,7 +2,9 @@
  * The connection of a transaction that saves round trips (docs/decisions/0043). It sends BEGIN together with the first
  * statement and COMMIT together with the last one, pipelined in the extended query protocol. After an error PostgreSQL
  * skips the messages up to the next Sync. Therefore the first statement does not run if BEGIN fails, and COMMIT does
- * not run if the last statement fails.
+ * not run if the last statement fails. It uses methods of the driver that have no types, and
+ * test/platform/transaction-connection.test.ts checks them. Recording an event adds 0.19 ms of CPU time to a change with
+ * this class and 0.37 ms without (docs/measurements.md).
  * @see https://www.postgresql.org/docs/current/protocol-flow.html
  */
 import pg from 'pg'
