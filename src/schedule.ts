@@ -1,7 +1,7 @@
 /** The periodic jobs and the types of queued jobs. `every` is the interval of a periodic job in milliseconds. */
 import { purgeConsoleSessions } from './console-host/sessions.js'
 import { limits } from './kernel/limits.js'
-import { HOUR, MINUTE } from './kernel/time.js'
+import { HOUR, MINUTE, SECOND } from './kernel/time.js'
 import type { Context } from './platform/context.js'
 import { deleteInBatches } from './platform/jobs/batch-delete.js'
 import type { PeriodicJob } from './platform/jobs/periodic-jobs.js'
@@ -55,17 +55,14 @@ async function purgeIdempotentRequests(context: Context): Promise<void> {
 }
 
 /**
- * Deletes rate limit buckets that were not used for `limits.rateLimitBucketRetention`. A new bucket is full, so a
- * bucket can be deleted once it has been refilled, which takes at most the `window` of its rate limit. A rate limit
- * with a `window` longer than the retention therefore allows more requests than its quota.
+ * Deletes rate limit buckets that were not used for `limits.rateLimitBucketRetention`, or for the longest `window` of a
+ * rate limit if that is longer. A bucket without use is full after the `window` of its rate limit, like a new bucket.
  */
 async function purgeRateLimits(context: Context): Promise<void> {
-  await deleteInBatches(
-    context,
-    'rate_limits',
-    'updated_at < $1::bigint',
-    context.now() - limits.rateLimitBucketRetention,
-  )
+  const { rateLimits } = context.config
+  const windows = rateLimits === 'off' ? [] : Object.values(rateLimits).map(({ window }) => window * SECOND)
+  const retention = Math.max(limits.rateLimitBucketRetention, ...windows)
+  await deleteInBatches(context, 'rate_limits', 'updated_at < $1::bigint', context.now() - retention)
 }
 
 /** The types of queued jobs. */

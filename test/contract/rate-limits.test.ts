@@ -1,6 +1,9 @@
 /** Rate limits (docs/contract.md#rate-limits, docs/contract.md#graphql-limits). */
 import { randomBytes } from 'node:crypto'
 import { afterEach, describe, expect, test } from '@jest/globals'
+import { HOUR } from '../../src/kernel/time.js'
+import { systemContext } from '../../src/platform/jobs/periodic-jobs.js'
+import { schedule } from '../../src/schedule.js'
 import { createRestrictedKey, createTenant, expectStatus, type Tenant } from '../setup/actors.js'
 import { type AnyJson, type ApiClient, type ApiResponse, createApiClient } from '../setup/api.js'
 import { createTestClock, startApp, type TestApp } from '../setup/start-app.js'
@@ -61,6 +64,14 @@ test('each limited response has the remaining quota; over the limit it is 429 wi
   expect((await tenant.owner.get(tenant.A)).status).toBe(429)
   advance(1000)
   expect((await tenant.owner.get(tenant.A)).status).toBe(200)
+})
+
+test('a rate limit with a long window keeps its bucket when unused buckets are deleted', async () => {
+  const { app, tenant, advance } = await limited({ core_read: { quota: 2, window: 86_400 } })
+  await exhaustLimit(() => tenant.owner.get(tenant.A))
+  advance(3 * HOUR)
+  await schedule.find(({ name }) => name === 'purge-rate-limits')!.run(systemContext(app.gatehouse))
+  expect((await tenant.owner.get(tenant.A)).status).toBe(429)
 })
 
 test('error responses count and have the rate limit headers', async () => {

@@ -27,6 +27,7 @@ import {
   Scope,
   Timestamp,
 } from '../graphql-types.js'
+import { publicSettings } from './auth-method-settings.js'
 import {
   type AuthMethodKind,
   authMethodKinds,
@@ -34,7 +35,6 @@ import {
   deleteAuthMethod,
   getAuthMethod,
   listAuthMethods,
-  publicSettings,
   readinessMessageOf,
   updateAuthMethod,
 } from './auth-methods.js'

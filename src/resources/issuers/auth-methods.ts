@@ -6,7 +6,7 @@ import { z } from 'zod'
 import { conflict, invalidField, invalidFields, notFound } from '../../kernel/errors.js'
 import { newId } from '../../kernel/ids.js'
 import { checkInput, fieldSchemas } from '../../kernel/input.js'
-import { isObject, type JsonObject, mergePatch } from '../../kernel/merge-patch.js'
+import { type JsonObject, mergePatch } from '../../kernel/merge-patch.js'
 import { checkPageLimit, type Page, type PageRequest, toPage } from '../../kernel/pagination.js'
 import type { Context } from '../../platform/context.js'
 import { type AuthMethod, type Prisma } from '../../platform/postgres/database.js'
@@ -19,15 +19,9 @@ import { recordEvent } from '../events/record-event.js'
 import { updateWithOptimisticLock } from '../optimistic-lock.js'
 import { type InIssuer, requireIssuer, whereBelowCursor, whereIssuerNotDeleted } from '../resource-path.js'
 import { type MethodSettings, readinessMessage } from './auth-method-readiness.js'
+import { checkAuthMethodSettings } from './auth-method-settings.js'
 import { requireConsoleSignInMethod } from './console-sign-in-method.js'
-import {
-  checkUpstreamSettings,
-  isUpstreamKind,
-  isUsableSecret,
-  secretTarget,
-  type UpstreamSettings,
-  upstreamKinds,
-} from './upstream-settings.js'
+import { isUpstreamKind, type UpstreamSettings } from './upstream-settings.js'
 
 const methodKinds = [
   'password',
@@ -251,66 +245,6 @@ function checkKindFields(method: AuthMethodKind, firstFactorOnly: boolean | unde
   if (missing.length > 0) throw invalidFields(missing.map((field) => ({ field, code: 'required', message })))
   if (firstFactorOnly !== true)
     throw invalidField('firstFactorOnly', 'invalid_value', `must be true for the method ${method}.`)
-}
-
-/** The stored secret of an upstream provider. */
-type StoredUpstreamSecret = {
-  /** The ciphertext of the secret. */
-  encrypted: string
-  /** Return value of `secretTarget` when the secret was set. */
-  target: string
-  /**
-   * Set if the secret has an invalid format, so that the method is not ready (docs/contract.md#configuration-health).
-   */
-  unusable?: true
-}
-
-/**
- * Validates the settings, separates the secret from them and encrypts it. Keeps the stored secret if no new one is
- * given. If the provider that receives the secret changes, the secret must be given again
- * (docs/contract.md#secret-storage).
- * @param stored the column `secrets` of an existing method
- * @returns the columns `settings` and `secrets`
- * @throws invalid_request
- */
-function checkAuthMethodSettings(context: Context, method: AuthMethodKind, submitted: JsonObject, stored: JsonObject) {
-  if (!isUpstreamKind(method)) return { settings: submitted, secrets: {} }
-  const kindFields = upstreamKinds[method]
-  const { [kindFields.secret]: secret, [`${kindFields.secret}_set`]: _shown, ...settings } = submitted
-  const storedSecret = stored[kindFields.secret] as StoredUpstreamSecret | undefined
-  const target = secretTarget(settings)
-  const unchangedSecret = secret === undefined && storedSecret?.target === target ? storedSecret : undefined
-  const missing = kindFields.required.filter((key) => {
-    const value = key === kindFields.secret ? (secret ?? (unchangedSecret && 'kept')) : settings[key]
-    return typeof value !== 'string' || value === ''
-  })
-  if (missing.length > 0) {
-    throw invalidFields(
-      missing.map((key) => ({
-        field: `settings.${key}`,
-        code: 'required',
-        message:
-          key === kindFields.secret && storedSecret
-            ? 'must be given again, because the provider or endpoint that receives it has changed.'
-            : `is required as a non-empty string for the method ${method}.`,
-      })),
-    )
-  }
-  checkUpstreamSettings(context.config, method, settings)
-  const upstreamSecret: StoredUpstreamSecret = unchangedSecret ?? {
-    encrypted: context.encryptor.encrypt(secret as string),
-    target,
-    ...(isUsableSecret(method, secret as string) ? {} : { unusable: true }),
-  }
-  return { settings, secrets: { [kindFields.secret]: upstreamSecret } }
-}
-
-/** Returns the settings without the secret, and `client_secret_set` or `private_key_set` for federated methods. */
-export function publicSettings(method: AuthMethod): JsonObject {
-  const settings = isObject(method.settings) ? method.settings : {}
-  if (!isUpstreamKind(method.method)) return settings
-  const { secret } = upstreamKinds[method.method]
-  return { ...settings, [`${secret}_set`]: secret in (method.secrets as JsonObject) }
 }
 
 /** Returns why a method is not ready and how to fix it (docs/contract.md#configuration-health); null if it is ready. */
