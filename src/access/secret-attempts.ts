@@ -31,7 +31,7 @@ function failureBuckets({ request }: Context, server: CredentialServer, id: stri
 /**
  * Compares a secret, unless too many comparisons have failed.
  * @param id the ID that the caller presents; for a client, with its issuer
- * @param compare compares the secret; must be synchronous, so that nothing runs between the limit and the comparison
+ * @param compare compares the secret; must be synchronous, so that no other attempt runs between the check of the limit, the comparison and the count of a failure
  * @returns whether the secret matches, and on failure the RateLimit headers for the response
  * @throws ApiError too_many_requests if a limit is exceeded
  */

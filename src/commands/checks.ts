@@ -68,11 +68,15 @@ export const checks: Readonly<Record<string, Check>> = {
     return ok(dataDir)
   },
 
-  async disk({ config: { dataDir } }) {
+  async disk({ config: { dataDir, databaseUrl } }) {
     const { bavail, bsize } = statfsSync(dataDir)
     const free = bavail * bsize
     const text = `${(free / GIGABYTE).toFixed(1)} GB free in ${dataDir}`
-    if (free < 100 * MEGABYTE) return broken(text, 'Free disk space: the database stops when it cannot write.')
+    if (free < 100 * MEGABYTE)
+      return broken(
+        text,
+        databaseUrl ? 'Free disk space.' : 'Free disk space: the database stops when it cannot write.',
+      )
     return free < GIGABYTE ? warn(text, 'Free disk space soon.') : ok(text)
   },
 
@@ -183,8 +187,9 @@ export const checks: Readonly<Record<string, Check>> = {
         `${takenPorts.join(' and ')} on ${host}: already in use by another program`,
         'Stop that program, or set PORT and IDP_PORT.',
       )
-    const running = states.includes('ours')
-    return ok(`${port} and ${idpPort} on ${host} ${running ? 'are in use by a running Gatehouse' : 'are free'}`)
+    const ours = [port, idpPort].filter((_, at) => states[at] === 'ours')
+    const running = `${ours.join(' and ')} on ${host}: in use by a running Gatehouse`
+    return ok(ours.length > 0 ? running : `${port} and ${idpPort} on ${host} are free`)
   },
 
   async mail(inspection) {

@@ -312,7 +312,7 @@ export const commands: readonly CommandRow[] = [
   {
     name: 'doctor',
     description:
-      'check the deployment (settings, database, keys, ports, mail, clock, disk) and the health of all accounts and issuers, and print how to fix problems; changes nothing; exit code 1 when a check is broken or a finding is an ERROR',
+      'check the deployment (settings, database, keys, ports, mail, clock, disk) and the health of all accounts and issuers, and print how to fix problems; changes nothing, except that it creates a missing DATA_DIR; exit code 1 when a check is broken or a finding is an ERROR',
     options: [json],
     examples: ['gatehouse doctor', 'gatehouse doctor --json'],
     load: async () => (await import('./doctor.js')).run,

@@ -106,7 +106,7 @@ export async function completeSignIn(context: Context, ctx: KoaContext, tokens: 
     })
   } catch (error) {
     if (!(error instanceof TokenRequestRefusedError)) {
-      context.log.error({ err: error }, 'console sign-in failed: the token endpoint cannot be reached')
+      context.log.error({ err: error }, 'console sign-in failed: the token request failed')
       return sendMessagePage(
         ctx,
         503,
@@ -118,7 +118,7 @@ export async function completeSignIn(context: Context, ctx: KoaContext, tokens: 
       ctx,
       400,
       'The sign-in failed',
-      'The issuer refused the authorization code, because the code has expired or was already used. Sign in again.',
+      'The issuer refused the sign-in. The authorization code may have expired or may have been used already. Sign in again.',
     )
   }
   if (!(await isIdTokenValid(context, path, tokenSet.id, pendingSignIn.nonce))) {

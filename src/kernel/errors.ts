@@ -1,7 +1,7 @@
 /**
  * The error codes of the Core API (docs/contract.md#errors). `npm run reference` prints docs/reference/errors.md from
  * this table. The description of an error is for people and never contains internal causes. An error that is not an
- * ApiError is logged with the request ID and returned as internal_error without its message.
+ * ApiError and cannot be translated to one is logged with the request ID and returned as internal_error without its message.
  */
 // biome-ignore format: a table, one row a code
 export const errorTable = {

@@ -47,7 +47,7 @@ export const limitTable = {
     maxRestBodyBytes: { value: MEBIBYTE, unit: 'bytes', meaning: 'Maximum size of a request body of the Core API (`/v1`).' },
     maxGraphqlBodyBytes: { value: 256 * KIBIBYTE, unit: 'bytes', meaning: 'Maximum size of a GraphQL request body.' },
     maxFormBytes: { value: 64 * KIBIBYTE, unit: 'bytes', meaning: 'Maximum size of a form that the identity provider accepts.' },
-    maxFormParameters: { value: 200, unit: 'items', meaning: 'Maximum number of parameters of a form or query of the identity provider. The form parsers accept more parameters than this, so they drop none silently.' },
+    maxFormParameters: { value: 200, unit: 'items', meaning: 'Maximum number of parameters of a form or query of the identity provider. The form parsers have a higher maximum, so that too many parameters cause an error and are not dropped.' },
     maxSetupFormBytes: { value: 64 * KIBIBYTE, unit: 'bytes', meaning: 'Maximum size of a form of the setup page.' },
     maxSessionCheckBodyBytes: { value: 16 * KIBIBYTE, unit: 'bytes', meaning: 'Maximum size of the request body of the session check. Its three members need far less.' },
     maxConsoleLogoutBodyBytes: { value: 64 * KIBIBYTE, unit: 'bytes', meaning: 'Maximum size of a back-channel logout request to the console.' },

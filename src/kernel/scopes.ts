@@ -46,8 +46,8 @@ const platformScopes: ReadonlySet<string> = new Set([
 export const isPlatformScope = (scope: string): boolean => platformScopes.has(scope)
 
 /**
- * Returns true when the granted scopes include the required one. `svc:all` is included only in itself: `svc:manage` is
- * a scope that any caller can grant, because it is not a platform scope.
+ * Returns true when the granted scopes include the required one. `svc:all` is included only in itself. Otherwise
+ * `svc:manage` would include it, and any caller can grant `svc:manage`, because it is not a platform scope.
  */
 export function coversScope(granted: readonly string[], required: string): boolean {
   if (granted.includes(required) || granted.includes(ALL_SCOPES)) return true
@@ -63,7 +63,7 @@ export const coveredScopes = (granted: readonly string[]): string[] =>
 export const missingScopes = (granted: readonly string[]): string[] =>
   granted.includes(ALL_SCOPES) ? [] : [...platformScopes].filter((scope) => !coversScope(granted, scope)).sort()
 
-/** Returns the scopes that both lists include, in either list directly or by `manage` or `svc:all`. */
+/** Returns the scopes of each list that the other list includes, directly or by `manage` or `svc:all`. */
 export function intersectScopes(one: readonly string[], other: readonly string[]): string[] {
   return [
     ...new Set([

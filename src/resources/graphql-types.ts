@@ -142,7 +142,7 @@ export function pageType<T extends object>(Item: ClassType<T>) {
   return PageType
 }
 
-/** Returns the object that type-graphql takes as an enum. The names of the enum are the values, in lower case. */
+/** Returns the object that type-graphql takes as an enum. The names of the enum are the values themselves. */
 export const enumOf = <T extends string>(values: readonly T[]): { [K in T]: K } =>
   Object.fromEntries(values.map((value) => [value, value])) as { [K in T]: K }
 

@@ -150,7 +150,7 @@ describe('doctor', () => {
       PORT: new URL(app.baseUrl).port,
       IDP_PORT: new URL(app.idpUrl).port,
     })
-    expect(output).toMatch(/^ok {6}ports {15}\d+ and \d+ on 127\.0\.0\.1 are in use by a running Gatehouse$/m)
+    expect(output).toMatch(/^ok {6}ports {15}\d+ and \d+ on 127\.0\.0\.1: in use by a running Gatehouse$/m)
     expect(output).toMatch(/^Deployment: nothing is broken, \d+ warnings?\.$/m)
   })
 

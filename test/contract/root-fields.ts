@@ -26,7 +26,10 @@ const typeText = (type: AnyJson): string =>
       : type.name
 const unwrappedType = (type: AnyJson): AnyJson => (type.ofType ? unwrappedType(type.ofType) : type)
 
-/** Returns a GraphQL selection of all leaf fields of a type and, for a list, of its rows. */
+/**
+ * Returns a GraphQL selection of all leaf fields of a type, of the rows of a list (`data`), and of the `account` and
+ * `apiKey` in the payload of a mutation.
+ */
 function selectionOf(types: AnyJson[], type: AnyJson): string {
   const { name: typeName, kind } = unwrappedType(type)
   if (kind !== 'OBJECT' && kind !== 'INTERFACE') return ''

@@ -159,7 +159,8 @@ test('a worker that dies is replaced when its lease expires; its deliveries are 
       .map(({ event: { id } }) => id)
       .sort(),
   ).toEqual(ids.sort())
-  // The first worker was only slow. Its late updates have no effect, because another worker has taken over the lease.
+  // `dead` was not stopped; its requests were still waiting. They fail now, but its late updates have no effect, because
+  // another worker has taken over the lease.
   await fixture.receiver.close()
   fixture.receiver = await startWebhookReceiver()
   await dead.stop()

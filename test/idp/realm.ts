@@ -148,8 +148,8 @@ export async function readResponse(response: Response): Promise<IdpResponse> {
 
 /** Returns the parameters of the redirect to the application. Throws if `page` is a page of the IdP. */
 export function redirectParametersOf(page: Page): Record<string, string | undefined> {
-  // The browser has followed a redirect to the console, because the console is on this machine. Then the page has HTML
-  // and a `code` in its URL.
+  // The test browser follows a redirect to the console, because the console is on this machine. In this case the page
+  // has HTML and a `code` in its URL.
   if (page.html !== '' && !new URL(page.url).searchParams.has('code'))
     throw new Error(`expected a redirect, but got a page: ${page.status} at ${page.url}: ${page.html.slice(-1500)}`)
   return Object.fromEntries(new URL(page.url).searchParams)

@@ -51,6 +51,6 @@ test('a migration is generated from the models, and a rewrite keeps the handwrit
   expect(sqlOf(init)).toContain('"size" INTEGER')
   expect(sqlOf(init).endsWith(byHand)).toBe(true)
 
-  await expect(writeMigration({ rewrite: '20200101000000_none' }, root)).rejects.toThrow(`only the newest`)
+  await expect(writeMigration({ rewrite: '20200101000000_none' }, root)).rejects.toThrow('Only the newest')
   await expect(writeMigration({ name: 'Bad Name' }, root)).rejects.toThrow('snake_case')
 })

@@ -283,7 +283,8 @@ async function deleteAndPurge(): Promise<void> {
   const system = await prisma.user.findUniqueOrThrow({ where: { id: users.administrator } })
   const path = `/v1/accounts/${system.accountId}/issuers/${system.issuerId}/users/${system.id}`
   expectStatus(await app.operator.delete(path), 202)
-  // The stored responses of these idempotent requests expire after the purge.
+  // The next requests are sent half a day after the deletions, so that their stored responses (kept for a day) still
+  // exist when the purge runs.
   app.clock.advance(DAY / 2)
   const withdraw = `${realm.tenant.I}/organizations/${pending!.orgId}/invitations/${pending!.id}/revoke`
   expectStatus(await owner().post(withdraw, undefined, { 'idempotency-key': 'withdraw' }), 200)

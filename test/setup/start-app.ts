@@ -14,8 +14,8 @@ import { bootstrap } from '../../src/setup/bootstrap.js'
 import { type ApiClient, createApiClient } from './api.js'
 import { createTestDatabase, testSecretKey } from './database.js'
 
-// Ids increase with the time, also when the clock is set back. A previous test file in this process may have advanced
-// its clock by years.
+// The ID generator never goes back in time, even if the clock does. A previous test file in this process may have
+// advanced its clock by years, so the ids of this file would contain that future time.
 resetIdGenerator()
 
 /** A clock that follows the system clock until a test advances it. */

@@ -272,7 +272,7 @@ async function createTargets(
   const pending_user_id = await createUserRow('pending', HOST, 'pending_approval', { requiresApproval: true })
   const member_id = await createUserRow('member', HOST, 'active', { scopes: [] })
   const outsider_id = await createUserRow('outsider', HOST, 'active', { scopes: [] })
-  // At the console issuer, the user owns the account of `tenant`.
+  // If the target is the console issuer, the strong user (`strongUserId`) also owns the account of `tenant`.
   if (target === system)
     await prisma.account.update({ where: { id: tenant.accountId }, data: { ownerUserId: strongUserId } })
 

@@ -24,8 +24,8 @@ export function useFindings(): readonly Finding[] | undefined {
 }
 
 /**
- * The pages of the console, by prefix of the path of a finding, the longest prefix first. What follows the prefix is
- * the id of a resource.
+ * The pages of the console, by prefix of the path of a finding, the longest prefix first. If a slash follows the
+ * prefix, the rest is the id of a resource.
  */
 const pagesByPathPrefix = [
   ['settings.signup', 'settings/sign-up'],
@@ -53,7 +53,7 @@ export function useFindingHref(): (finding: Finding) => string {
   }
 }
 
-/** For findings that are not fixed on the page of their setting: the page that fixes them, and the text of the link. */
+/** For findings that can be fixed on another page than that of their path: that page, and the text of the link. */
 const fixPages: Partial<Record<Finding['code'], readonly [page: string, label: string]>> = {
   SIGN_UP_WITHOUT_METHOD: ['authentication', 'Open authentication methods'],
   MFA_WITHOUT_METHOD: ['authentication', 'Open authentication methods'],

@@ -22,7 +22,7 @@ export const JWT_PLACEHOLDER = '~'
 
 const liveTokens = new WeakMap<object, ActiveToken>()
 
-/** Returns the verified token from which `findLiveToken` created a token; undefined in a revocation request. */
+/** Returns the verified token from which `findLiveToken` created this token of oidc-provider; undefined in a revocation request. */
 export const liveTokenOf = (token: object): ActiveToken | undefined => liveTokens.get(token)
 
 /**

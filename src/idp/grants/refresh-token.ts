@@ -8,7 +8,7 @@ import type { GrantType } from './grant.js'
 /**
  * Refresh token grant with rotation (RFC 6749 section 6, RFC 9700 section 4.14.2, docs/contract.md#refresh).
  * oidc-provider's handler limits the access token to the requested scope (an empty parameter counts as absent, RFC 6749
- * section 3.2), and the new refresh token keeps the full scope. Reuse is detected in this file. `UnitOfWork.commit`
+ * section 3.2), and the new refresh token keeps the full scope. `rotateRefreshToken` in provider.ts turns on rotation. Reuse is detected in this file. `UnitOfWork.commit`
  * ensures that only one of several concurrent refreshes succeeds.
  */
 export const refreshToken: GrantType = {

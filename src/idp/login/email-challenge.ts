@@ -59,7 +59,8 @@ export async function sendEmailChallenge(
 }
 
 /**
- * Returns the key by which emails and failed attempts are counted: a hash of the entered address. Anyone can request
+ * Returns the key by which emails, and failed attempts for an address without a user, are counted: a hash of the
+ * entered address. Anyone can request
  * codes for any address, and guess them. Therefore a user who has already signed in and verifies an address (purpose
  * `verify`) is counted by user id, so that other callers cannot exhaust the limits of this user.
  */

@@ -139,7 +139,10 @@ export interface LoginState {
   step: StepName | 'done'
   /** The username or email address as last entered, which forms show again. */
   username: string
-  /** The user who has proved the first factor; null before that. */
+  /**
+   * The user who has proved the first factor in this login transaction or, with `reusesSession`, the user of the browser
+   * session; null before that.
+   */
   user: SignInUser | null
   /** Unix milliseconds. A credential change at or after this time ends the sign-in. */
   since?: number

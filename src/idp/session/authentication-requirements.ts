@@ -93,7 +93,8 @@ const credentialsUnchangedSinceOf = ({ since, loginTs }: BrowserSession): number
 /** Authentication methods by `amr` value of a session. Other methods are found by the `acr` of the session. */
 const methodsByAmr: Readonly<Record<string, string>> = { pwd: 'password', hwk: 'passkey' }
 
-/** Returns the first value of `acr_values` whose method this browser session has used; undefined if there is none. */
+/** Returns the first value of `acr_values` whose method this browser session has used; undefined if there is none, or if `acr_values` also
+ * contains values that are not methods. */
 export function satisfiedAcr(ctx: OpenIdContext, { acr, amr = [] }: BrowserSession): string | undefined {
   const usedMethods = new Set(amr.map((value) => methodsByAmr[value]))
   return requestedMethods(textParameter(ctx, 'acr_values'))

@@ -30,8 +30,8 @@ interface PriorSession {
   state: SessionStatus
 }
 
-// Finds the session by the browser (`browser_uid`), not by the session id in the browser session, because of two
-// concurrent requests one overwrites that id of the other.
+// Finds the session by the browser (`browser_uid`), not by the session id in the browser session, because
+// with two concurrent requests, one overwrites the id that the other has stored.
 const priorSessionText = `
   SELECT s.id, s.amr, s.user_id AS "userId", s.org_id AS "orgId", s.status, s.expires_at AS "expiresAt",
     s.idle_expires_at AS "idleExpiresAt", s.revocation_reason AS "revocationReason", s.grant_id AS "grantId",
@@ -113,10 +113,17 @@ export function signInPolicy(): interactionPolicy.DefaultPolicy {
     }),
   )
   login.checks.add(
-    createCheck('method_missing', 'Another way to sign in is required', 'login_required', (_, ctx) => {
-      const { result, account, session } = ctx.oidc
-      return !result?.login && account !== undefined && session !== undefined && isRequestedMethodMissing(ctx, session)
-    }),
+    createCheck(
+      'method_missing',
+      'The user has not used an authentication method that acr_values requests',
+      'login_required',
+      (_, ctx) => {
+        const { result, account, session } = ctx.oidc
+        return (
+          !result?.login && account !== undefined && session !== undefined && isRequestedMethodMissing(ctx, session)
+        )
+      },
+    ),
   )
   const organization = new Prompt(
     { name: 'select_organization', requestable: false },

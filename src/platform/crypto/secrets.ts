@@ -61,10 +61,12 @@ let dummyHash: Promise<string> | undefined
 export async function verifyPassword(hash: string | null | undefined, password: string): Promise<boolean> {
   dummyHash ??= hashPassword(randomSecret())
   const comparedHash = hash ?? (await dummyHash)
+  const isMatch = async (typed: string) =>
+    (await hashThrottled({ password: typed, existingHash: comparedHash })) === true
+  const normalized = normalizePassword(password)
   // Imported hashes are hashes of the password without normalization.
-  const typed = isCurrentHash(comparedHash) ? normalizePassword(password) : password
-  const isMatch = await hashThrottled({ password: typed, existingHash: comparedHash })
-  return isMatch === true && hash !== null && hash !== undefined
+  const isImportedMatch = !isCurrentHash(comparedHash) && normalized !== password && (await isMatch(password))
+  return (isImportedMatch || (await isMatch(normalized))) && hash !== null && hash !== undefined
 }
 
 /**

@@ -16,8 +16,8 @@ export interface ErrorFormat {
 }
 
 /**
- * Converts an error to the ApiError that the caller receives. An error that is not an ApiError becomes internal_error
- * without its message, and is logged with the request ID.
+ * Converts an error to the ApiError that the caller receives. Errors of the API's library and outages of the database
+ * are translated. Any other error becomes internal_error without its message, and is logged with the request ID.
  */
 export function toApiError(
   error: unknown,

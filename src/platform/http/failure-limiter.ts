@@ -1,5 +1,5 @@
 /**
- * Limits failed authentication attempts before a secret is compared (docs/contract.md#failed-client-authentication,
+ * Refuses authentication attempts after too many failed ones, before the secret is compared (docs/contract.md#failed-client-authentication,
  * docs/decisions/0051). Only a failed attempt takes a token from its buckets, so a successful attempt needs no round
  * trip to the bucket store.
  */

@@ -197,7 +197,9 @@ async function runAttempt(
   try {
     // A job that crashes its process must not be retried without limit.
     if (attempts > task.maxAttempts + limits.maxLostJobLeases)
-      throw new Error('The worker process stopped during every attempt to run this job.')
+      throw new Error(
+        'The last attempt of this job and its repetitions ended without a result, probably because the job crashes its process.',
+      )
     outcome = await task.run(systemContext(gatehouse), payload, { number: attempts, isLast })
   } catch (error) {
     errorMessage = errorSummary(error)

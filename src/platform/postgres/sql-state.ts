@@ -1,4 +1,7 @@
-/** Returns the SQLSTATE of an error of the database driver or of Prisma; undefined for other errors. */
+/**
+ * Returns the SQLSTATE of an error of the database driver or of Prisma; undefined for other errors. Codes such as P2002
+ * are Prisma's own, so the SQLSTATEs of the class P0 (PL/pgSQL) are not recognized.
+ */
 export function sqlState(error: unknown): string | undefined {
   if (typeof error !== 'object' || error === null) return undefined
   const { code, cause, meta } = error as { code?: unknown; cause?: unknown; meta?: { driverAdapterError?: unknown } }

@@ -186,9 +186,9 @@ export async function updateClient(
 }
 
 /**
- * Deletes a client softly: new requests fail, and issued tokens stay valid until they expire
- * (docs/contract.md#states-and-transitions). The issued tokens of a disabled client are invalid and become valid again
- * when the client is deleted, so deleting a disabled client requires its scopes, as enabling it does.
+ * Deletes a client softly: new requests fail, and the issued tokens of users stay valid until they expire
+ * (docs/contract.md#states-and-transitions). Users' tokens of a disabled client are invalid and become valid again when
+ * the client is deleted, so deleting a disabled client requires its scopes, as enabling it does.
  * @throws conflict for the client of the console, insufficient_scope, not_found, precondition_failed
  */
 export async function deleteClient(context: Context, path: ClientPath, ifMatch?: string | null): Promise<void> {

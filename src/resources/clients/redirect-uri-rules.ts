@@ -121,7 +121,8 @@ export function redirectUriRuleErrors(
 
 /**
  * Requires that the URIs in the settings of a client comply with the redirect URI rules of the issuer. Call it when the
- * settings change; a client that violates a newer rule keeps working until then.
+ * settings change or the client is enabled. A client that violates a newer rule keeps working, but such changes are
+ * refused.
  * @throws invalid_request with one detail per URI that a rule rejects
  */
 export function requireAllowedRedirectUris(issuer: Issuer, { openid = {} }: ClientSettings): void {

@@ -1,6 +1,6 @@
 /**
- * Counts failed sign-ins of a user across methods and processes, and locks the user after
- * `limits.signInFailuresUntilLock` failures (docs/contract.md#rate-limits). The number of concurrent attempts for a
+ * Counts failed sign-ins of a user with one kind of credential (password, code by email, second factor), over all
+ * processes, and locks this kind after `limits.signInFailuresUntilLock` failures (docs/contract.md#rate-limits). The number of concurrent attempts for a
  * user is limited to the number of failures that are left until the lock, so that an attacker cannot try more passwords
  * by sending them concurrently. Further attempts wait instead of failing, so that concurrent sign-ins with the right
  * password succeed.
@@ -44,8 +44,8 @@ function removePendingAttempt(subject: string): void {
 /**
  * Waits until a credential of this subject may be checked. If the function returns true, the caller must report
  * the result with `recordFailedAttempt`, `recordSuccessfulAttempt` or `abandonAttempt`.
- * @param subject the key of the counter: a user ID, `second:<user ID>` for second factors, or a hash of an unknown
- *   username
+ * @param subject the key of the counter: a user ID for passwords, `mail:<key>` for codes by email, `second:<user ID>` for second
+ *   factors, or `unknown:<hash>` for an unknown username
  * @returns false if the subject is locked, or if the wait took longer than `limits.signInAttemptWaitTimeout`
  */
 export async function startAttempt(context: Context, subject: string): Promise<boolean> {
@@ -110,7 +110,7 @@ export async function abandonAttempt(context: Context, subject: string): Promise
 const resetText = `UPDATE login_failures SET failures = 0, locked_until = NULL WHERE user_id = ANY($1)`
 
 /**
- * Resets the failures and locks of a user's first and second factors. A failure of an attempt in progress counts as the
+ * Resets the failures and locks of a user's password and second factors. A failure of an attempt in progress counts as the
  * first one.
  */
 export async function resetFailedAttempts(tx: Context, userId: string): Promise<void> {

@@ -137,7 +137,7 @@ async function decidePasswordSignIn(
 }
 
 /**
- * Replaces an imported hash with an Argon2id hash with the current parameters. This is possible only at a sign-in,
+ * Replaces an imported hash, or a hash with older parameters, with an Argon2id hash with the current parameters. This is possible only at a sign-in,
  * because the password is known only then.
  */
 async function replaceImportedHash(

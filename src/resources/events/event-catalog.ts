@@ -11,7 +11,7 @@ export const eventCatalog = {
   'payment_method.updated': 'A payment method was changed, enabled or disabled.',
   'payment_method.deleted': 'A payment method was removed.',
   'credits.topup.succeeded': 'A payment was settled and credited to an account.',
-  'credits.topup.failed': 'A payment was refused, or it was settled but not credited.',
+  'credits.topup.failed': 'A payment was refused or was settled but not credited, or its outcome is unknown.',
   'issuer.created': 'An issuer was created.',
   'issuer.updated': 'An issuer was changed.',
   'issuer.deleted': 'An issuer was deleted; its clients were deleted with it.',
@@ -39,8 +39,7 @@ export const eventCatalog = {
   'user.login.succeeded': 'A user signed in.',
   'user.login.failed': 'A sign-in failed.',
   'user.recovery_link.created': 'An operator created a recovery link for an administrator: `gatehouse admin recover`.',
-  'user.recovery_link.used':
-    'An administrator signed in with a recovery link, which replaces all credentials for one sign-in.',
+  'user.recovery_link.used': 'An administrator signed in with a recovery link instead of credentials.',
   'user.locked': 'Sign-in of a user was locked temporarily after repeated failures.',
   'organization.created': 'An organization was created.',
   'organization.updated': 'An organization was changed.',

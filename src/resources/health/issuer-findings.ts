@@ -205,7 +205,7 @@ export const issuerFindings = {
   REDIRECT_URI_REFUSED: issuerFinding({
     severity: 'WARNING',
     reads: ['clients'],
-    when: 'a client has a redirect URI that violates `redirect_uri_rules`; the URI works until the client is changed',
+    when: 'a client has a redirect URI that violates `redirect_uri_rules`; the URI still works, but the settings of the client cannot be changed until it is removed',
     find: ({ settings, clients }) =>
       clients.relevantClients.flatMap(({ id, name, redirectUris, postLogoutRedirectUris }) => {
         const lists = { redirect_uris: redirectUris, post_logout_redirect_uris: postLogoutRedirectUris }
@@ -216,7 +216,7 @@ export const issuerFindings = {
       }),
     path: clientPath,
     message: ({ name, problem }) =>
-      `The client ${quoted(name)} has a URI that the redirect URI rules of the issuer no longer allow. The URI works until the client is changed. Details: ${problem}`,
+      `The client ${quoted(name)} has a URI that the redirect URI rules of the issuer no longer allow. The URI still works, but changes of the client’s settings are refused until the URI is removed. Details: ${problem}`,
     fix: () => 'Remove the redirect URI from the client, or change settings.security.redirect_uri_rules of the issuer.',
     example: {
       ...sampleClient,

@@ -139,8 +139,8 @@ export function isUsableSecret(kind: UpstreamKind, secret: string): boolean {
 }
 
 /**
- * Returns a text that identifies the provider that receives the secret. If the text changes, the secret must be given
- * again (docs/contract.md#secret-storage).
+ * Returns a text that identifies where the secret is sent: the URLs or the preset in the settings or, without any
+ * (Apple, github.com), the client ID. If the text changes, the secret must be given again (docs/contract.md#secret-storage).
  */
 export function secretTarget(settings: JsonObject): string {
   const { issuer_url, provider, token_endpoint, base_url, client_id } = settings

@@ -51,7 +51,7 @@ const en = {
   },
   password_changed: {
     subject: 'Your password for {name} was changed',
-    lead: 'The password of your account at {name} was changed, and other sessions that used it were signed out.',
+    lead: 'The password of your account at {name} was changed, and all other sessions of the account were signed out.',
     end: 'If this was not you, reset your password immediately and contact the administrators of {name}.',
   },
   credential_removed: {
@@ -136,7 +136,7 @@ const de: Record<MessageKind, MessageText> = {
   },
   password_changed: {
     subject: 'Das Passwort für {name} wurde geändert',
-    lead: 'Das Passwort Ihres Kontos bei {name} wurde geändert. Andere Sitzungen mit dem bisherigen Passwort wurden beendet.',
+    lead: 'Das Passwort Ihres Kontos bei {name} wurde geändert. Alle anderen Sitzungen Ihres Kontos wurden beendet.',
     end: 'Wenn Sie das nicht waren, setzen Sie bitte sofort Ihr Passwort zurück, und wenden Sie sich an die Administratoren von {name}.',
   },
   credential_removed: {

@@ -59,7 +59,7 @@ export async function topUp(
   await consumeRateLimit(context, 'topup', accountId, tooManyTopups)
   const { payments, baseUrl } = context.config
   if (!payments)
-    throw badRequest('This deployment does not accept payments. The operator must set X402_FACILITATOR_URL.')
+    throw badRequest('This deployment does not accept payments. The operator must set the four X402_* settings.')
   const method = await findActiveMethod(context, { accountId })
   if (!method) throw badRequest('This account has no active payment method. Add or enable one first.')
   if ((await balanceOf(context, { accountId })) > Number.MAX_SAFE_INTEGER - amount) {
@@ -192,7 +192,11 @@ async function topupResponse(
     )
   }
   const wait = state === 'unknown' ? MINUTE : 5 * SECOND
-  throw new ApiError('conflict', 'This payment is being settled. Do not sign another payment.', {
-    headers: { 'Retry-After': String(wait / SECOND) },
-  })
+  throw new ApiError(
+    'conflict',
+    'This payment is still being processed. Do not sign another payment. Repeat the request later.',
+    {
+      headers: { 'Retry-After': String(wait / SECOND) },
+    },
+  )
 }

@@ -38,7 +38,7 @@ class SessionDevice {
   fingerprint!: string | null
 }
 
-@ObjectType({ description: 'A user who is signed in at one client.' })
+@ObjectType({ description: 'The sign-in of a user at one client.' })
 export class Session {
   @Field(() => ID)
   id!: string

@@ -90,7 +90,7 @@ export const methodKinds: Record<AuthMethodKind, MethodKind> = {
         path: 'settings.redirect_uri',
         label: 'Redirect URI registered with the provider',
         required: true,
-        hint: 'After the method is created, its page shows the URI to register.',
+        hint: 'The page of the new method shows this URI. Until then, enter any https URL here and change it afterwards.',
       },
       { kind: 'url', path: 'settings.authorization_endpoint', label: 'Authorization endpoint' },
       { kind: 'url', path: 'settings.token_endpoint', label: 'Token endpoint' },

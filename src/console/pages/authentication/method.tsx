@@ -95,7 +95,7 @@ export function AuthMethodPage({ methodId }: { methodId: string }) {
         <EditForm
           key="provider"
           title="Provider"
-          text="If you change the URL to which the secret is sent, enter the secret again."
+          text="If you change the issuer or an endpoint that receives the secret, enter the secret again."
           fields={providerFields}
           {...formProps}
         />

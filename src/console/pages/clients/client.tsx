@@ -40,7 +40,7 @@ const redirectUriFields: Field<UpdateClientInput>[] = [
     kind: 'list',
     path: 'settings.openid.redirect_uris',
     label: 'Redirect URIs',
-    hint: 'Where users return after they sign in. Must match exactly.',
+    hint: 'Where users return after they sign in. The redirect URI of a request must equal one of these exactly.',
   },
   {
     kind: 'list',

@@ -169,7 +169,7 @@ function NotePage({ noteId }: { noteId: string }) {
           actions={[
             {
               title: 'Delete this note',
-              text: 'Deletes the note for all administrators, with its mentions and references.',
+              text: 'Deletes the note for all administrators, also on the pages of users and resources that it mentions.',
               label: 'Delete note',
               warning: 'This cannot be undone.',
               onConfirm: remove,

@@ -100,7 +100,8 @@ export function NoteCard({ note, showSubject = false }: { note: NoteFieldsFragme
           onConfirm={() => mutate(deleteNote, variables, { successMessage: 'Note deleted', typenames: ['Note'] })}
           onClose={() => setRemoving(false)}
         >
-          The note will be deleted for all administrators, with its mentions and references. This cannot be undone.
+          The note will be deleted for all administrators, also on the pages of users and resources that it mentions.
+          This cannot be undone.
         </ConfirmDialog>
       )}
     </article>

@@ -126,7 +126,7 @@ const createUserFields: Field<CreateUserInput & { password: string }>[] = [
     kind: 'password',
     path: 'password',
     label: 'Password',
-    hint: 'Leave empty to add a credential later. Without a credential, the user cannot sign in.',
+    hint: 'Leave empty to add a credential later. Without a credential, the user can sign in only by email or through another provider.',
   },
 ]
 

@@ -101,9 +101,9 @@ export function UserPage({ userId }: { userId: string }) {
                   actions={[
                     {
                       title: 'Delete this user',
-                      text: 'Ends all sessions immediately. The data of the user is removed within a day.',
+                      text: 'Ends all sessions immediately. The data of the user is removed after 24 hours.',
                       label: 'Delete user',
-                      warning: 'The user can no longer sign in. The data of the user is removed within a day.',
+                      warning: 'The user can no longer sign in. The data of the user is removed after 24 hours.',
                       name: user.username,
                       onConfirm: remove,
                     },

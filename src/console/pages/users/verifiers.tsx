@@ -107,7 +107,7 @@ export function UserVerifiers({ userId }: { userId: string }) {
         empty={{
           icon: 'fingerprint',
           title: 'No credentials yet',
-          text: 'The user cannot sign in without a credential. Set a password, or let the user sign up with the same address.',
+          text: 'Without a credential, the user can sign in only by email or through another provider, if the issuer offers it. Otherwise, set a password.',
         }}
       />
       {adding && (

@@ -66,6 +66,9 @@ export interface Step {
     problems: readonly PageMessage[],
     query: Form,
   ): string | Promise<string>
-  /** Returns the transition for a submitted form. Writes only attempts, which count even if the request fails. */
+  /**
+   * Returns the transition for a submitted form. It writes only the counts of attempts, such as wrong codes, to the
+   * database, because they must be kept even if the request fails.
+   */
   handleSubmission(request: RequestContext, stepContext: StepContext, form: Form): Promise<Transition>
 }

@@ -1,10 +1,10 @@
 /**
  * Finds or creates the user of an upstream account (docs/contract.md#federated-identities), in this order:
  * - the user to whom the upstream account is linked
- * - the user with the same email address, if both the user and the provider have verified it; the account is linked
- *   after the user's second factor
- * - if only the provider has verified the address: a user with this address who then signs in with another method and
- *   agrees to link the account (steps/link.ts)
+ * - the only user with the same email address, if both the user and the provider have verified it and
+ *   `settings.link_by_email` is not false; the account is linked after the user's second factor
+ * - if the provider has verified the address: a user with this address as the username, who then signs in with another
+ *   method and agrees to link the account (steps/link.ts)
  * - a new user, if sign-up is possible
  */
 import { ApiError } from '../../../kernel/errors.js'

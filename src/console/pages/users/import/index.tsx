@@ -43,7 +43,7 @@ const fields: Field<ImportOptions>[] = [
     kind: 'toggle',
     path: 'dropUnsupported',
     label: 'Skip unsupported credentials',
-    hint: 'Otherwise users with such credentials are not imported, because an account without its second factor is less secure than before.',
+    hint: 'Imports users without the passwords and second factors that Gatehouse does not support. If off, such users are not imported. Users who lose a second factor are less secure than before.',
   },
 ]
 
