@@ -210,6 +210,8 @@ describe('the embedded PostgreSQL', () => {
     const log = () => readFileSync(join(home, 'postgres.log'), 'utf8')
     await waitUntil('the log names the signal', () => log().includes('was terminated by signal 9'))
     expect(log()).not.toContain(value)
+    // A server that is still handling the crash takes up to 30 seconds to stop.
+    await waitUntil('the server answers again', () => runQuery(url, 'SELECT 1').catch(() => null))
     await stop()
   })
 
