@@ -51,8 +51,8 @@ export const isPlatformScope = (scope: string): boolean => platformScopes.has(sc
  */
 export function coversScope(granted: readonly string[], required: string): boolean {
   if (granted.includes(required) || granted.includes(ALL_SCOPES)) return true
-  const stem = required.slice(0, required.lastIndexOf(':'))
-  return required !== ALL_SCOPES && granted.includes(`${stem}:manage`)
+  const stem = /^(.+):[^:]+$/.exec(required)?.[1]
+  return stem !== undefined && required !== ALL_SCOPES && granted.includes(`${stem}:manage`)
 }
 
 /** Returns every platform scope that the granted scopes include, sorted. */

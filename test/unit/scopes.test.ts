@@ -55,6 +55,9 @@ test.each<[string[], string, boolean]>([
   [['orders:manage'], 'orders:read', true],
   [['orders'], 'orders', true],
   [['orders'], 'orders:read', false],
+  [['order:manage'], 'orders', false],
+  [[':manage'], '', false],
+  [[':manage'], ':read', false],
 ])('%j includes %s: %s', (granted, required, expected) => expect(coversScope(granted, required)).toBe(expected))
 
 describe('covered and missing scopes', () => {
@@ -90,6 +93,7 @@ test.each<[string[], string[], string[]]>([
   [['accounts:read'], ['accounts:manage'], ['accounts:read']],
   [['accounts:read', 'notes:read'], ['svc:all'], ['accounts:read', 'notes:read']],
   [['accounts:read'], ['notes:read'], []],
+  [['svc:manage'], ['svc:all'], ['svc:manage']],
   [
     ['accounts:manage', 'notes:read'],
     ['accounts:write', 'notes:manage'],

@@ -90,19 +90,25 @@ export async function startEmbeddedPostgres(
   let stopping = false
   let lock: Client
   let reconnecting: Promise<void> | undefined
+  // While this process had lost the server, another one may have started to use the data directory.
+  let usedByOther = false
 
   async function connectLocked(): Promise<void> {
-    lock = await startAndLock(cluster, address, args, log)
+    lock = await startAndLock(cluster, address, args, log, () => stopping)
     lock.on('end', () => {
       if (!stopping) reconnecting = reconnect()
     })
   }
   async function reconnect(): Promise<void> {
     log('lost the connection to the embedded PostgreSQL; starting the server again')
-    for (let wait = 100; !stopping; wait = Math.min(wait * 2, 5000)) {
+    for (let wait = 100; !stopping; wait = Math.min(wait * 2, 1000)) {
       try {
-        return await connectLocked()
+        await connectLocked()
+        usedByOther = false
+        return
       } catch (error) {
+        if (stopping) return
+        usedByOther = error instanceof DataDirInUseError
         log((error as Error).message)
         await sleep(wait)
       }
@@ -123,7 +129,7 @@ export async function startEmbeddedPostgres(
       stopping = true
       // Otherwise a reconnection in progress would start the server again and hold the lock.
       await reconnecting
-      await stopServer(cluster)
+      if (!usedByOther) await stopServer(cluster)
       await lock.end().catch(() => undefined)
       socket?.remove()
     },
@@ -144,10 +150,16 @@ function serverArgs(cluster: Cluster, all: Record<string, string>): string[] {
 }
 
 /** Connects to the server, starts it if necessary, and acquires the advisory lock on the returned connection. */
-async function startAndLock(cluster: Cluster, address: ClientConfig, args: string[], log: (message: string) => void) {
+async function startAndLock(
+  cluster: Cluster,
+  address: ClientConfig,
+  args: string[],
+  log: (message: string) => void,
+  isStopping: () => boolean,
+) {
   const deadline = performance.now() + limits.embeddedPostgresStartTimeout
   let started = false
-  for (let attempt = 0; performance.now() < deadline; ) {
+  for (let attempt = 0; performance.now() < deadline && !isStopping(); ) {
     const client = await connect(address)
     if (client === 'absent') {
       const server = readServer(cluster)
@@ -178,6 +190,7 @@ async function startAndLock(cluster: Cluster, address: ClientConfig, args: strin
       await client.end().catch(() => undefined)
     }
   }
+  if (isStopping()) throw new Error('the embedded PostgreSQL is being stopped')
   throw new Error(
     `the embedded PostgreSQL in ${cluster.dataDir} did not accept connections within ${limits.embeddedPostgresStartTimeout / 1000} s`,
   )

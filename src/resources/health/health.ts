@@ -26,7 +26,7 @@ type FactScopes<Facts> = { readonly [Name in keyof Facts]: { scope: string } }
  * caller.
  */
 function readableRows<Facts>({ actor }: Context, table: FindingTable<Facts>, facts: Partial<FactScopes<Facts>>) {
-  const mayRead = (name: keyof Facts) => coversScope(actor.scopes, facts[name]?.scope ?? '')
+  const mayRead = (name: keyof Facts) => facts[name] !== undefined && coversScope(actor.scopes, facts[name].scope)
   return Object.entries(table).filter(([, row]) => row.reads.every(mayRead))
 }
 

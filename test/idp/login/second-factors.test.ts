@@ -285,7 +285,7 @@ describe('codes are accepted once', () => {
       expect(redirectParametersOf(await browser.submit(nextPage, { method: 'kept' }))['code']).toBeDefined()
       const next = await signInWithPassword(person)
       expect(errorMessageOf(await next.browser.submit(next.page, { code: codes[0]! }))).toMatch(
-        /wrong or was used already/,
+        /^This backup code is wrong or was used already/,
       )
       const again = await signInWithPassword(person)
       expect(redirectParametersOf(await again.browser.submit(again.page, { code: kept[3]! }))['code']).toBeDefined()
