@@ -1,5 +1,5 @@
-// The build, which `npm ci`, `npm start` and `npm test` run. Each step is skipped if its inputs and its output have not
-// changed since it last succeeded, so that a start without changes takes a few milliseconds.
+// The build, which `npm ci`, `npm start` and `npm test` run. Each step is skipped if its output exists and its
+// inputs have not changed since it last succeeded, so that a start without changes takes a few milliseconds.
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'

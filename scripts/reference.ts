@@ -66,8 +66,8 @@ have the same information in \`extensions\`: \`code\` (uppercase), \`status\`, \
 }
 \`\`\``,
     table(['`error`', 'Status', 'Meaning'], rows),
-    `Retry a request with status 429, 502 or 503 after \`Retry-After\` seconds, with the same \`Idempotency-Key\` if it had one.
-Also retry a 409 that has \`Retry-After\`. Do not retry other 4xx errors without changing the request.`,
+    `If a response has \`Retry-After\` and its body does not contain \`"retryable": false\`, retry the request after that number
+of seconds, with the same \`Idempotency-Key\` if it had one. Do not retry other 4xx errors without changing the request.`,
     '## OAuth endpoints',
     `Errors have the body \`{"error", "error_description"}\` (RFC 6749, section 5.2) and \`Cache-Control: no-store\`. Errors of
 \`/authorize\` are parameters of the redirect, with \`state\` and \`iss\`. An invalid \`client_id\` or \`redirect_uri\` causes an

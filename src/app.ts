@@ -100,7 +100,7 @@ export async function createApp(gatehouse: Gatehouse, roles: readonly Role[]): P
     async close({ lameDuck = 0, limit = limits.shutdownTimeout } = {}) {
       state.draining = true
       const deadline = setTimeout(() => {
-        log.warn('the shutdown timeout has expired; closing connections with requests in progress')
+        log.warn('the shutdown timeout has expired; closing all connections that are still open')
         for (const server of servers) server.closeAllConnections()
       }, limit)
       await new Promise((done) => setTimeout(done, lameDuck))

@@ -17,7 +17,7 @@ export const defaultBreachedPasswordsUrl = 'https://api.pwnedpasswords.com/range
 
 /**
  * Creates a schema for strings that match a pattern.
- * @param fix the end of the error message `NAME is "value"; …`, which says how to fix the value
+ * @param fix the end of the error message `NAME is "value"; …` (for a secret `NAME: …`), which says how to fix it
  */
 const matching = (pattern: RegExp, fix: string) => z.string().regex(pattern, fix)
 
@@ -28,14 +28,16 @@ const integer = (min: number, max: number) =>
 
 const flag = z.enum(['true', 'false'], 'set true or false.').transform((value) => value === 'true')
 
-/** Creates a schema for absolute http or https URLs without query and fragment, which removes trailing slashes. */
+/**
+ * Creates a schema for absolute http or https URLs without query and fragment. The schema removes trailing slashes.
+ */
 const url = (example: string) =>
   z
     .string()
     .refine((value) => {
       const parsed = URL.canParse(value) ? new URL(value) : undefined
       return parsed !== undefined && /^https?:$/.test(parsed.protocol) && !parsed.search && !parsed.hash
-    }, `set an absolute URL such as ${example}.`)
+    }, `set an absolute http or https URL without query and fragment, such as ${example}.`)
     .transform((value) => value.replace(/\/+$/, ''))
 
 const secretKeys = z
@@ -168,7 +170,7 @@ type Environment = Readonly<Record<string, string | undefined>>
 
 /**
  * Returns the value of a setting: of its variable, or for a secret the content of the file whose path is in
- * `NAME_FILE`.
+ * `NAME_FILE`. Returns undefined if the value is not set, is empty or cannot be read. Adds errors to `problems`.
  */
 function textOf(env: Environment, name: SettingName, problems: string[]): string | undefined {
   const value = env[name]?.trim() || undefined
@@ -202,7 +204,7 @@ function readSettings(env: Environment, problems: string[]): Values {
   return values as Values
 }
 
-/** Checks the rules that involve several settings. */
+/** Checks the rules that involve several settings, and that two of the URLs contain no credentials. */
 function checkTogether(env: Environment, values: Values, problems: string[]): void {
   const { PORT, IDP_PORT } = values
   if (PORT === IDP_PORT && PORT !== 0) {

@@ -1,6 +1,6 @@
 /**
- * Starts a process: opens the database, creates the system account on the first start and starts the servers. Stops in
- * reverse order.
+ * Starts a process: opens the database, creates the system account on the first start, and starts the servers and
+ * workers. Stops in reverse order.
  */
 import { type App, createApp, createGatehouse } from './app.js'
 import type { Config, Role } from './config.js'

@@ -49,7 +49,7 @@ export const schedule: readonly PeriodicJob[] = [
   { name: 'purge-rate-limits', every: 10 * MINUTE, run: purgeRateLimits },
 ]
 
-/** Deletes the stored responses of idempotent requests that have expired (`limits.idempotencyKeyLifetime`). */
+/** Deletes idempotent requests with their stored responses after their expiry (`limits.idempotencyKeyLifetime`). */
 async function purgeIdempotentRequests(context: Context): Promise<void> {
   await deleteInBatches(context, 'idempotent_requests', 'expires_at < $1::bigint', context.now())
 }

@@ -14,13 +14,13 @@ export const anonymousContext = (gatehouse: Gatehouse, request: IncomingMessage)
 
 export interface AuthenticatedRequest {
   context: Context
-  /** The RateLimit headers for the response. */
+  /** The RateLimit headers for the response; empty while rate limits are off. */
   headers: Record<string, string>
 }
 
 /**
  * Authenticates a request and applies the rate limits (docs/contract.md#rate-limits): `limit` per actor for
- * authenticated requests, `unauthenticated` per network for anonymous requests and invalid credentials.
+ * authenticated requests, `unauthenticated` per network for anonymous requests and failed authentications.
  * @throws unauthorized, too_many_requests; forbidden if the credential is not allowed from this IP address
  */
 export async function authenticateAndRateLimit(

@@ -1,6 +1,6 @@
 /**
  * Converts an Authorization header into an actor (docs/contract.md#core-api-authentication): Basic with an API key, or
- * Bearer with an access token of an issuer of this deployment whose audience is BASE_URL.
+ * Bearer with an access token that an issuer of this deployment issued for the audience BASE_URL.
  */
 import { type Actor, unauthenticated } from '../kernel/context.js'
 import { ApiError } from '../kernel/errors.js'
@@ -30,7 +30,8 @@ function unauthorized(context: Context, description: string, bearerError?: strin
 /**
  * Authenticates an Authorization header.
  * @returns the actor; `unauthenticated` without a header
- * @throws unauthorized for an invalid credential, too_many_requests after too many wrong secrets
+ * @throws unauthorized for an invalid credential, too_many_requests after too many wrong secrets, forbidden if the
+ *   credential is not allowed from this IP address
  */
 export async function authenticate(context: Context, header: string | undefined): Promise<Actor> {
   if (header === undefined) return unauthenticated
@@ -54,7 +55,7 @@ interface ApiKeyRow {
   status: string
   expires_at: number | null
   system: boolean
-  /** For an organization's key: the organization is active and its issuer is not deleted. True for account keys. */
+  /** For an organization's key: the organization is active and its issuer is not deleted. True for other keys. */
   owner_active: boolean
 }
 
@@ -74,7 +75,8 @@ async function authenticateApiKey(context: Context, value: string): Promise<Acto
   if (!/^ak_[0-9a-z]{26}$/.test(id)) throw invalidKeyError()
   const [key] = await context.database.query<ApiKeyRow>('api-key', apiKeySql, [id])
   const now = context.now()
-  // Compares the secret even if the key is unknown or not active, so that the response time is the same for every key.
+  // Compares the secret even if the key is unknown or not active, so that the response time does not reveal which IDs
+  // exist.
   const { matches: isMatch } = await verifySecretRateLimited(context, 'core', id, () =>
     matchesSecret(key?.secrets ?? [], secret, now),
   )
@@ -115,7 +117,7 @@ interface Principal {
   systemScopes: string[]
 }
 
-/** Extra columns of the token query: name and scopes of the user, client or agent that the token identifies. */
+/** Extra columns of the token query: the fields of `Principal` for the user, client or agent of the token. */
 const principalQuery: ExtraColumns = {
   name: 'access-token-principal',
   columns: `
@@ -131,12 +133,13 @@ const principalQuery: ExtraColumns = {
 }
 
 /**
- * Authenticates a Bearer token (RFC 6750, docs/contract.md#access-tokens-at-the-core-api). The effective scopes are the
- * scopes that the principal has in the database, limited by the `scope` claim of the token.
+ * Authenticates a Bearer token (RFC 6750, docs/contract.md#access-tokens-at-the-core-api). The scopes of the actor are
+ * the scopes that the principal has in the database, limited by the `scope` claim of the token. For a user of the
+ * console issuer they are the `scope` claim, and `authorize` limits them.
  */
 async function authenticateAccessToken(context: Context, token: string): Promise<Actor> {
   const invalidTokenError = () =>
-    unauthorized(context, 'The access token is unknown, expired, revoked or not meant for this API.', 'invalid_token')
+    unauthorized(context, 'The access token is invalid, expired, revoked or not meant for this API.', 'invalid_token')
   const verified = await verifyAccessToken<Principal>(context, token, principalQuery)
   if (!verified) throw invalidTokenError()
   const { claims, accountId, issuerId, personalToken } = verified

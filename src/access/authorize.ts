@@ -1,6 +1,7 @@
 /**
- * Authorization for GraphQL and REST: checks that the actor has the required scope on a resource path. The error is 404
- * if the actor has no access to the resource path, and 403 if only the scope is missing.
+ * Authorization for GraphQL and REST: checks that the actor has the required scopes on a resource path. The error is
+ * 401 for an anonymous actor, 404 if the actor has no access to the resource path, and 403 if only a scope is missing
+ * or if the operation requires an operator.
  */
 import { ApiError, insufficientScope, notFound } from '../kernel/errors.js'
 import { coversScope, intersectScopes } from '../kernel/scopes.js'
@@ -16,7 +17,7 @@ export interface ResourcePath {
   orgId?: string | undefined
 }
 
-/** The permission that a root or relation field requires, from its `@Scope` decorator. */
+/** The permission that a root or relation field requires, from its decorators. */
 export interface RequiredPermission {
   scope: string
   /** A second required scope. */
@@ -31,7 +32,8 @@ export interface RequiredPermission {
 
 /**
  * Checks that the caller has a permission.
- * @returns the context for the operation, whose actor has the effective scopes on the resource path
+ * @returns the context for the operation, whose actor has the effective scopes on the resource path; the unchanged
+ *   context for the permission `authenticated`
  * @throws unauthorized, not_found, insufficient_scope, forbidden
  */
 export async function authorize(
@@ -74,7 +76,10 @@ export async function isAuthorized(
   }
 }
 
-/** Returns the caller's scopes on a resource path; null if the caller has no access to the resource path. */
+/**
+ * Returns the caller's scopes on a resource path; null if the caller has no access to the resource path. For a path
+ * without an account these are the scopes of the actor.
+ */
 export async function effectiveScopes(context: Context, path: ResourcePath): Promise<readonly string[] | null> {
   const { actor } = context
   const { accountId, issuerId, orgId } = path
@@ -85,9 +90,9 @@ export async function effectiveScopes(context: Context, path: ResourcePath): Pro
   if (accountId === undefined) return actor.scopes
   const isConsoleUser = actor.userId !== null && actor.issuerId === null
   if (orgId !== undefined && !actor.operator && actor.orgId === null) {
-    // An administrator organization is in the system account, but its members administer another account. Scopes on the
-    // system account therefore do not suffice to manage the organization. Only operators, the owner of the administered
-    // account and the API keys of the organization can manage it.
+    // An administrator organization is in the system account, but its members usually administer another account.
+    // Scopes on the system account therefore do not suffice to manage the organization. Only operators, the owner of
+    // the administered account and the API keys of the organization can manage it.
     const administrators = await findAdministratorOrganization(context, { accountId, issuerId, orgId })
     if (administrators) return isConsoleUser && administrators.ownerUserId === actor.userId ? actor.scopes : null
   }

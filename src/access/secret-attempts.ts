@@ -31,8 +31,10 @@ function failureBuckets({ request }: Context, server: CredentialServer, id: stri
 /**
  * Compares a secret, unless too many comparisons have failed.
  * @param id the ID that the caller presents; for a client, with its issuer
- * @param compare compares the secret; must be synchronous, so that no other attempt runs between the check of the limit, the comparison and the count of a failure
- * @returns whether the secret matches, and on failure the RateLimit headers for the response
+ * @param compare compares the secret; must be synchronous, so that no other attempt runs between the check of the limit
+ *   and the comparison
+ * @returns whether the secret matches, and on failure the RateLimit headers for the response (none while rate limits
+ *   are off)
  * @throws ApiError too_many_requests if a limit is exceeded
  */
 export async function verifySecretRateLimited(
@@ -57,4 +59,4 @@ export function checkFailureLimit(context: Context, server: CredentialServer, id
 }
 
 const tooManyFailures = (seconds: number): string =>
-  `Too many failed authentication attempts from this IP address. Try again in ${seconds} seconds.`
+  `Too many failed authentication attempts from your network. Try again in ${seconds} seconds.`

@@ -121,7 +121,7 @@ export const checks: Readonly<Record<string, Check>> = {
         message,
         code === '42501'
           ? 'Make the role of DATABASE_URL the owner of the database and its tables.'
-          : 'Run the version of Gatehouse that migrated this database.',
+          : 'Repair the database as this message says, or run the version of Gatehouse that migrated it.',
       )
     }
     const pending = rows.filter(({ appliedAt }) => appliedAt === null)
@@ -151,10 +151,7 @@ export const checks: Readonly<Record<string, Check>> = {
     const undecryptable = rows.filter(({ sample }) => !canDecrypt(encryptor, sample))
     if (undecryptable.length > 0) {
       const texts = undecryptable.map(({ count, what, key }) => `${count} ${what} (key ${key})`).join(', ')
-      return broken(
-        `no key in SECRET_KEY decrypts ${texts}`,
-        'Add the key that encrypted them to the list in SECRET_KEY.',
-      )
+      return broken(`no configured key decrypts ${texts}`, 'Add the key that encrypted them to the list in SECRET_KEY.')
     }
     const total = rows.reduce((sum, { count }) => sum + count, 0)
     const [first] = encryptor.keyIds
@@ -184,8 +181,8 @@ export const checks: Readonly<Record<string, Check>> = {
     const takenPorts = [port, idpPort].filter((_, at) => states[at] === 'taken')
     if (takenPorts.length > 0)
       return broken(
-        `${takenPorts.join(' and ')} on ${host}: already in use by another program`,
-        'Stop that program, or set PORT and IDP_PORT.',
+        `${takenPorts.join(' and ')} on ${host}: in use by another program, or not available`,
+        'Stop that program, or set PORT, IDP_PORT and HOST to available values.',
       )
     const ours = [port, idpPort].filter((_, at) => states[at] === 'ours')
     const running = `${ours.join(' and ')} on ${host}: in use by a running Gatehouse`
@@ -205,7 +202,7 @@ export const checks: Readonly<Record<string, Check>> = {
     const connectionError = await mailServerError(config)
     if (connectionError !== undefined)
       return broken(
-        `cannot sign in to the server of MAIL_URL: ${connectionError}`,
+        `cannot connect or sign in to the server of MAIL_URL: ${connectionError}`,
         'Check the host, port, user and password in MAIL_URL.',
       )
     return /@localhost>?$/.test(config.mail.from)
@@ -287,7 +284,10 @@ async function hasTables(database: NonNullable<Inspection['database']>): Promise
   return row!.exists
 }
 
-/** Returns `free`, `ours` if a running Gatehouse uses the port, or `taken` if another program uses it. */
+/**
+ * Returns `free`, `ours` if a running Gatehouse uses the port, or `taken` if another program uses it or the
+ * process cannot listen on it.
+ */
 async function portState(host: string, port: number): Promise<'free' | 'ours' | 'taken'> {
   const free = await new Promise<boolean>((done) => {
     const server = createServer()

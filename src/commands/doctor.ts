@@ -10,7 +10,10 @@ import { type Inspection, inspect } from './inspection.js'
 
 type NamedCheck = CheckResult & { check: string }
 
-/** `gatehouse doctor`: checks the deployment without changing it, and prints how to fix problems. */
+/**
+ * `gatehouse doctor`: checks the deployment and prints how to fix problems. Changes nothing, except that it creates a
+ * missing DATA_DIR with its key and the embedded database.
+ */
 export async function run(config: Config, { json }: { json?: boolean }): Promise<number> {
   const report = json ? jsonReport() : textReport()
   let ok = true

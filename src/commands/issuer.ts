@@ -112,7 +112,10 @@ function formatDifference(difference: Difference): string {
   return now === undefined ? `${field}: ${old} → (removed)` : `${field}: ${old} → ${now}`
 }
 
-/** Reads a YAML or JSON document. `lineOf` returns the line of a field, for error messages. */
+/**
+ * Reads a YAML or JSON document. `lineOf` returns the line of a field, or of the next object around it,
+ * for error messages.
+ */
 function readIssuerDocument(file: string): { value: unknown; lineOf(field: string): { line: number } } {
   let text: string
   try {
@@ -171,7 +174,7 @@ function readSecret(source: unknown, path: string): string {
   const { env, file } = (isObject(source) ? source : {}) as { env?: unknown; file?: unknown }
   if (typeof env === 'string') {
     const secret = environmentValue(env)
-    if (secret === undefined) throw new Error(`${path}: the environment variable ${env} is not set.`)
+    if (secret === undefined) throw new Error(`${path}: the environment variable ${env} is not set or is empty.`)
     return secret
   }
   if (typeof file !== 'string')

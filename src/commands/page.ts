@@ -18,7 +18,7 @@ With \`--json\` the result is JSON on standard output, and an error is one line 
 | 1         | failure, or the doctor found a broken check or an ERROR                                                                              |
 | 2         | invalid arguments                                                                                                                    |
 | 3         | success, but action is required: refused lines of an import, planned changes of a document, values still encrypted with an older key |
-| 130       | interrupted (SIGINT, SIGTERM); completed changes are kept, and a long command continues when it is run again                         |
+| 130       | interrupted (SIGINT, SIGTERM; \`start\` exits with 0); completed changes are kept, and a long command continues when it is run again   |
 `
 
 /** Returns the content of docs/commands.md. */

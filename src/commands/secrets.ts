@@ -21,7 +21,7 @@ interface ReencryptionReport {
   left: readonly EncryptedCount[]
   /** Values that no key in SECRET_KEY can decrypt. */
   lost: readonly EncryptedCount[]
-  /** Hosts of processes that encrypt with an older key. */
+  /** Hosts of processes that encrypt with another key. */
   behind: readonly string[]
 }
 
@@ -87,7 +87,9 @@ function printReport(
     for (const row of rows) out(`  ${String(row.count).padStart(9)}  ${row.key}  ${row.what}`)
   }
   if (dryRun) {
-    print(left.length > 0 ? `Would be re-encrypted with key ${key}:` : `All values are encrypted with key ${key}.`)
+    print(
+      left.length > 0 ? `Would be re-encrypted with key ${key}:` : `No value needs to be re-encrypted with key ${key}.`,
+    )
   } else {
     print(`Re-encrypted ${reencrypted} values with key ${key}.`)
     if (left.length > 0)
@@ -100,7 +102,7 @@ function printReport(
   }
   if (behind.length > 0)
     printNotice(
-      `The Gatehouse processes on ${behind.join(' and ')} still encrypt with an older key. Make key ${key} the first key in their SECRET_KEY, restart them, then run this command again.`,
+      `The Gatehouse processes on ${behind.join(' and ')} encrypt with another key. Make key ${key} the first key in their SECRET_KEY, restart them, then run this command again.`,
     )
   if (removable.length > 0 && !(dryRun && left.length > 0))
     print(

@@ -152,7 +152,7 @@ export const commands: readonly CommandRow[] = [
     description:
       'encrypt all stored secrets with the first key of SECRET_KEY, also while Gatehouse runs; then older keys can be removed',
     options: [
-      { flags: '--dry-run', description: 'print how many values each key has encrypted, change nothing' },
+      { flags: '--dry-run', description: 'print how many values would be re-encrypted, by key; change nothing' },
       json,
     ],
     examples: ['gatehouse secrets reencrypt --dry-run', 'gatehouse secrets reencrypt --json'],
@@ -312,7 +312,7 @@ export const commands: readonly CommandRow[] = [
   {
     name: 'doctor',
     description:
-      'check the deployment (settings, database, keys, ports, mail, clock, disk) and the health of all accounts and issuers, and print how to fix problems; changes nothing, except that it creates a missing DATA_DIR; exit code 1 when a check is broken or a finding is an ERROR',
+      'check the deployment (settings, database, keys, ports, mail, clock, disk) and the health of all accounts and issuers, and print how to fix problems; changes nothing, except that it creates a missing DATA_DIR with its key and the embedded database; exit code 1 when a check is broken or a finding is an ERROR',
     options: [json],
     examples: ['gatehouse doctor', 'gatehouse doctor --json'],
     load: async () => (await import('./doctor.js')).run,

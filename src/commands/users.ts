@@ -139,7 +139,7 @@ async function sourceAndLines(
   }
 }
 
-/** Creates a JSON lines file with mode 0600. */
+/** Creates a JSON lines file with mode 0600, or overwrites an existing file and keeps its mode. */
 async function openJsonLinesFile(path: string): Promise<{ write(row: object): void; close(): Promise<void> }> {
   const stream: WriteStream = createWriteStream(path, { mode: 0o600 })
   await once(stream, 'open')

@@ -12,7 +12,8 @@ export interface Cookies {
 }
 
 /**
- * Returns the cookies for paths below /console: `HttpOnly`, `SameSite=Lax`, and `Secure` if the base URL is https.
+ * Returns the cookies for /console and the paths below it: `HttpOnly`, `SameSite=Lax`, and `Secure` if the base URL is
+ * https.
  */
 export function cookiesOf(ctx: KoaContext, baseUrl: string): Cookies {
   const secure = baseUrl.startsWith('https:')

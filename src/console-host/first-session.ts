@@ -1,7 +1,7 @@
 /**
  * Signs the first administrator in to the console right after setup, without a sign-in at the issuer. The session
  * belongs to the client of the console and can be listed and revoked like every session, but it has no refresh token:
- * when its access token expires, the administrator signs in at the issuer.
+ * when its access token is about to expire, the session ends and the administrator signs in at the issuer.
  */
 import type { Context as KoaContext } from 'koa'
 import { newId } from '../kernel/ids.js'

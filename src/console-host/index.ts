@@ -1,7 +1,7 @@
 /**
- * The server part of the console: static files, sign-in, and the proxy from the console to GraphQL. Tokens stay on the
- * server and the browser has only a cookie. Browsers may also send a cookie with requests from other sites, so GraphQL
- * requests and the sign-out are accepted only from pages of the console.
+ * The server part of the console: static files, sign-in, and the proxy from the console to GraphQL. Access and refresh
+ * tokens stay on the server and the browser has only cookies. Browsers may also send a cookie with requests from other
+ * sites, so GraphQL requests and the sign-out are accepted only from pages of the console.
  */
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -65,16 +65,16 @@ export function mountConsole(
     ctx.req.headers.authorization = `Bearer ${token}`
     await graphql(ctx as Parameters<Middleware>[0], async () => {})
     if (ctx.status !== 401) return
-    // The GraphQL API refused the token: the session was revoked, or its user was suspended. The challenge is removed,
-    // because browsers would open their own password prompt for it.
+    // The GraphQL API refused the token, for example because the session was revoked or its user was suspended. The
+    // challenge is removed, because browsers would open their own password prompt for it.
     ctx.remove('WWW-Authenticate')
     await deleteConsoleSession(context, session.id)
     cookiesOf(ctx, baseUrl).write('session', '', 0)
   }
 
   /**
-   * Responds with the signed-in user. Without a session the status is 401, or, if the query has `optional`, 200 with
-   * `user: null`.
+   * Responds with the signed-in user and the addresses and IDs that the console needs. Without a session the status is
+   * 401, or, if the query has `optional`, 200 with `user: null`.
    */
   async function serveSession(ctx: KoaContext): Promise<void> {
     const context = contextOf(ctx)
@@ -91,10 +91,10 @@ export function mountConsole(
     const { name } = (user?.profile ?? {}) as { name?: unknown }
     ctx.body = {
       user: { id: session.userId, username: user?.username ?? '', name: typeof name === 'string' ? name : null },
-      // The console issuer, whose users are the administrators of all accounts.
+      // The console issuer, at which the administrators of all accounts sign in.
       home: path && { accountId: path.account_id, issuerId: path.issuer_id },
       idpUrl,
-      // The system account, which contains the console issuer and no customers.
+      // The system account, which contains the console issuer.
       consoleAccountId: path?.account_id,
       version,
     }
@@ -151,7 +151,7 @@ export function mountConsole(
       ctx.set('Cross-Origin-Resource-Policy', 'same-origin')
       return sendBundleFile(ctx, file)
     }
-    // A file below assets/ that does not exist belongs to an earlier build. The response is 404 instead of the page.
+    // A file below assets/ that does not exist may belong to an earlier build. The response is 404 instead of the page.
     if (path.startsWith('/console/assets/')) return
     return servePage(ctx)
   }

@@ -33,7 +33,7 @@ function sendHtml(ctx: KoaContext, status: number, page: string, policy: string)
   ctx.body = page
 }
 
-/** Sends the built page. Each `%NONCE%` in the page is replaced by a new nonce. */
+/** Sends the built page. Each `%NONCE%` in the page is replaced by the nonce of this response. */
 export function sendShellPage(ctx: KoaContext, template: string, idpOrigin: string): void {
   const nonce = createNonce()
   sendHtml(ctx, 200, template.replaceAll('%NONCE%', nonce), policyFor(nonce, idpOrigin))

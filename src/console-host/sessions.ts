@@ -78,7 +78,7 @@ const claimRenewalText = `
  * token can be used only once. Therefore the first request takes a lease and refreshes the tokens. Concurrent requests,
  * in any process, use the old access token while it is valid, and then wait for the new one.
  * @returns undefined when the session has ended
- * @throws unavailable if there is no new token in time and the old one has expired
+ * @throws unavailable if there is no new token in time and the old one has expired or is too close to its expiry
  */
 export async function currentAccessToken(
   context: Context,
@@ -133,9 +133,13 @@ async function renewTokens(
 }
 
 const issuerUnavailableError = () =>
-  new ApiError('unavailable', 'The console cannot reach its issuer. Try again in a few seconds.', {
-    headers: { 'Retry-After': '5' },
-  })
+  new ApiError(
+    'unavailable',
+    'The console cannot get a new access token from its issuer. Try again in a few seconds.',
+    {
+      headers: { 'Retry-After': '5' },
+    },
+  )
 
 const encryptTokens = (context: Context, tokens: TokenSet) => ({
   tokens: context.encryptor.encrypt(JSON.stringify(tokens)),

@@ -39,7 +39,7 @@ interface PendingSignIn {
  */
 const signInCookieName = (state: string): string => `way_${state.slice(0, 12).replace(/[^\w-]/g, '')}`
 
-/** `GET /console/sign-in?return_to=/console/…[&max_age=300]`: redirects to the issuer's authorization endpoint. */
+/** `GET /console/sign-in[?return_to=/console/…][&max_age=300]`: redirects to the issuer's authorization endpoint. */
 export async function startSignIn(context: Context, ctx: KoaContext): Promise<void> {
   const { config } = context
   const path = await requireConsolePath(context)
@@ -85,17 +85,17 @@ export async function completeSignIn(context: Context, ctx: KoaContext, tokens: 
     return sendMessagePage(
       ctx,
       400,
-      'This sign-in has expired',
-      'The sign-in took too long, or it was started in another browser. Sign in again.',
+      'This sign-in is no longer valid',
+      'The sign-in took too long, was already completed, or was started in another browser. Sign in again.',
     )
   }
   const path = await requireConsolePath(context)
-  // RFC 9207: the response must come from the issuer of the request.
+  // RFC 9207: if the response names its issuer, it must be the issuer of the request.
   const responseIssuer = query.get('iss')
   const code = query.get('code')
   if ((responseIssuer !== null && responseIssuer !== issuerUrl(context.config, path.issuer_id)) || code === null) {
-    const reason = query.get('error') === 'access_denied' ? 'The sign-in was canceled' : 'The sign-in failed'
-    return sendMessagePage(ctx, 400, reason, 'You are not signed in. You can try again.')
+    const reason = query.get('error') === 'access_denied' ? 'The sign-in was canceled or refused' : 'The sign-in failed'
+    return sendMessagePage(ctx, 400, reason, 'This sign-in was not completed. You can try again.')
   }
   let tokenSet: TokenSet
   try {
@@ -110,8 +110,8 @@ export async function completeSignIn(context: Context, ctx: KoaContext, tokens: 
       return sendMessagePage(
         ctx,
         503,
-        'The issuer is not responding',
-        'The console could not complete your sign-in. Try again in a few seconds.',
+        'The sign-in failed',
+        'The console could not get tokens from the issuer. Try again in a few seconds.',
       )
     }
     return sendMessagePage(
@@ -126,7 +126,7 @@ export async function completeSignIn(context: Context, ctx: KoaContext, tokens: 
       ctx,
       400,
       'The sign-in failed',
-      'The ID token does not belong to this sign-in. Sign in again.',
+      'The ID token is invalid or does not belong to this sign-in. Sign in again.',
     )
   }
   const before = await findSession(context, cookies.read('session'))
@@ -167,7 +167,7 @@ export async function backchannelLogout(context: Context, ctx: KoaContext): Prom
   const claims = await verifyToken(context, path, token, 'logout+jwt')
   const events = claims?.['events'] as Record<string, unknown> | undefined
   if (!claims || !events?.[LOGOUT_EVENT] || claims['nonce'] !== undefined || typeof claims['sid'] !== 'string') {
-    throw badRequest('logout_token is not a logout token of the console issuer.')
+    throw badRequest('logout_token is not a valid logout token of the console issuer for one session.')
   }
   await deleteConsoleSessionsBySid(context, claims['sid'])
   ctx.status = 200
@@ -177,8 +177,8 @@ export async function backchannelLogout(context: Context, ctx: KoaContext): Prom
 const redirectUriOf = ({ config }: Context): string => `${config.baseUrl}/console/callback`
 
 /**
- * Returns the path if it is a path of the console, otherwise `/console`. A redirect to a path such as `//host` or
- * `/\host` would lead to another site.
+ * Returns the path if it is a path of the console with only expected characters, otherwise `/console`. A redirect to a
+ * path such as `//host` or `/\host` would lead to another site.
  */
 export function safeReturnPath(path: string | null): string {
   return path !== null && /^\/console(\/[\w\-./~%]*)?(\?[\w\-./~%=&+,:@!*()]*)?$/.test(path) && !path.includes('//')

@@ -17,7 +17,7 @@ export class TokenRequestRefusedError extends Error {}
 export interface TokenClient {
   /**
    * Exchanges an authorization code for tokens.
-   * @throws TokenRequestRefusedError; Error if the issuer does not respond or responds with an unexpected status
+   * @throws TokenRequestRefusedError; Error for any other failure, for example if the issuer does not respond
    */
   exchange(context: Context, code: { code: string; verifier: string; redirectUri: string }): Promise<TokenSet>
   /** Exchanges the refresh token for new tokens with the same scopes. @throws the errors of `exchange` */

@@ -4,7 +4,8 @@ import type { ErrorFormat } from '../platform/http/error-response.js'
 import { inputDetails } from './input-details.js'
 
 /**
- * Converts an error of graphql-js to an ApiError, or to the error that a resolver threw. Returns other errors unchanged.
+ * Converts an error of graphql-js to an ApiError, or to the error that a resolver threw. Returns other errors
+ * unchanged.
  * @param document the document of a GraphQL request, to find the field of an invalid literal
  */
 export function fromGraphql(error: unknown, document?: DocumentNode): unknown {

@@ -1,7 +1,9 @@
 /**
- * Idempotency-Key (docs/contract.md#idempotency-key). A request takes a lease of its key (platform/jobs/lease.ts) before
- * the work, and stores the response in the transaction of the change. After a crash, either the change and the response
- * are stored or neither of them. In the second case, the key can be used again when the lease expires.
+ * Idempotency-Key (docs/contract.md#idempotency-key). A request takes a lease of its key (platform/jobs/lease.ts)
+ * before the work, and stores the response in the transaction of the change. After a crash, either the change and the
+ * response are stored or neither of them, except for work that commits its own transactions (`commitsItself`). If the
+ * response is not stored, the key can be used again when the lease expires. Some responses are never stored
+ * (`ResponseStorage`).
  */
 import { createHmac } from 'node:crypto'
 import { canonicalJson } from '../kernel/canonical-json.js'
@@ -76,9 +78,11 @@ export const authorityFingerprint = ({ scopes, issuerId, orgId, issuerIds, orgId
   canonicalJson([[...scopes].sort(), issuerId, orgId, issuerIds, orgIds, operator])
 
 /**
- * Runs `work` once per key and stores its response if it succeeds; later calls return the stored response. If `work`
- * throws, the key is released. `work` must validate the input, because the key is checked before the input.
- * @throws conflict with Retry-After while the first call is running; invalid_request with status 422 if the key was
+ * Runs `work` once per key and stores its response if it succeeds; later calls return the stored response. With the
+ * storage `never`, each call runs `work`. If `work` throws, the key is released. `work` must validate the input,
+ * because the key is checked before the input.
+ * @throws conflict with Retry-After while the first call is running; conflict if `work` took longer than the lease and
+ *   another call has taken over the key; invalid_request with status 422 if the key was
  *   used for another request
  */
 export async function runIdempotently(
@@ -150,7 +154,7 @@ const readText = `
   WHERE account_id = $1 AND key = $2 AND expires_at > $3::bigint AND (status IS NOT NULL OR ${keyLease.isTaken('$3')})`
 
 /**
- * Returns the row of a key, or undefined for an unused key.
+ * Returns the row of a key; undefined if the key has neither a stored response nor a valid lease.
  * @throws invalid_request with status 422 when the key was used for another request
  */
 export async function requireSameRequest(

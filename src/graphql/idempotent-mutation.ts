@@ -1,6 +1,6 @@
 /**
- * The `idempotencyKey` argument of mutations: the response of the whole document is stored and replayed
- * (docs/contract.md#idempotency-key).
+ * The `idempotencyKey` argument of mutations: the response of the whole document is stored and replayed, unless it
+ * contains a secret that must not be stored (docs/contract.md#idempotency-key).
  */
 import { type GraphQLResponse, HeaderMap } from '@apollo/server'
 import {
@@ -61,8 +61,10 @@ function responseStorageOf(mutation: string, input: unknown): ResponseStorage {
 /**
  * Returns the call of a mutation with an idempotencyKey, for an authorized caller. The arguments are read before they
  * are validated, so that a key that is used again with an invalid input is reported as reuse of the key.
- * @returns undefined for every other operation
- * @throws invalid_request when the document has a key and several mutations; the errors of `authorize`
+ * @returns undefined for every other operation, for a mutation in `neverCached`, and for a mutation with missing or
+ *   unsafe path arguments
+ * @throws invalid_request when the document has a key and several mutations, or the length of the key is invalid; the
+ *   errors of `authorize`
  */
 async function idempotentCallOf(
   context: Context,
@@ -134,7 +136,8 @@ export async function requireSameInvalidRequest(
 }
 
 /**
- * Executes a mutation with an idempotencyKey. Returns null for every other operation, which Apollo then executes.
+ * Executes a mutation with an idempotencyKey. Returns null if `idempotentCallOf` returns undefined; Apollo then
+ * executes the operation.
  * @throws invalid_request if the document has a key and several mutations; the errors of `authorize`,
  *   `runIdempotently` and the mutation
  */

@@ -52,7 +52,7 @@ const rejectSubscriptionsPlugin: ApolloServerPlugin<Context> = {
   },
 }
 
-/** Executes mutations that have an idempotencyKey; Apollo executes all other operations. */
+/** Executes mutations for which `executeIdempotently` returns a response; Apollo executes all other operations. */
 const idempotencyPlugin: ApolloServerPlugin<Context> = {
   async requestDidStart() {
     return {
@@ -71,7 +71,10 @@ const idempotencyPlugin: ApolloServerPlugin<Context> = {
   },
 }
 
-/** Formats errors with the request ID, which is not available in Apollo's formatError. */
+/**
+ * Formats errors with the request ID, which is not available in Apollo's formatError. Before that, checks the
+ * idempotencyKey of a document that failed validation.
+ */
 const errorFormatPlugin: ApolloServerPlugin<Context> = {
   async requestDidStart() {
     return {

@@ -23,7 +23,7 @@ const notBuilt = htmlDocument({
   title: 'Gatehouse playground',
   style: '',
   body: html`<h1>The playground is not built</h1>
-<p>Run <code>npm run build</code> and restart Gatehouse. The GraphQL API is available at <code>POST /graphql</code>.</p>`,
+<p>Run <code>npm run build</code> and reload this page. The GraphQL API is available at <code>POST /graphql</code>.</p>`,
 })
 
 /**

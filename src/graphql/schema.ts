@@ -1,6 +1,6 @@
 /**
- * Builds the GraphQL schema of all resources and adds authorization to each root and relation field. A field without a
- * scope is an error at startup.
+ * Builds the GraphQL schema of all resources and adds authorization to each root and relation field. A root field
+ * without a scope, or a relation field with tenant data and without a scope, is an error at startup.
  */
 import 'reflect-metadata'
 import {

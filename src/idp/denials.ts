@@ -1,7 +1,8 @@
 /**
  * Records denied token and authorization requests (docs/contract.md#refused-requests): a log line for each request, and
- * an event if the client exists, at most one per client, reason and minute. Requests of unknown clients add nothing to
- * the audit log.
+ * an event if the client exists, at most one per client, reason and minute, and at most `maxDenialEventsPerClient` per
+ * client and minute. All clients with a metadata document of an issuer count as one client. Requests of unknown clients
+ * add nothing to the audit log.
  */
 import type { Context as KoaContext } from 'koa'
 import { LRUCache } from 'lru-cache'
@@ -42,7 +43,10 @@ export interface DeniedRequest {
 }
 
 export interface DenialRecorder {
-  /** Logs a denied request and writes its event in the background. Does not wait for the write, and never throws. */
+  /**
+   * Logs a denied request and writes its event, if any, in the background. Does not wait for the write, and never
+   * throws.
+   */
   record(ctx: KoaContext, request: DeniedRequest, error: unknown): void
   /** Waits until pending events are written. */
   close(): Promise<void>
@@ -104,7 +108,7 @@ export function openDenialRecorder(): DenialRecorder {
 
 /**
  * Returns the details for the log and the event; undefined if the error is not a denial but a server error, a rate
- * limit, an unknown path or an unsupported method.
+ * limit, an unknown path or issuer, or an unsupported method.
  */
 function denialDetailsOf(
   ctx: KoaContext,
@@ -140,8 +144,9 @@ function deniedErrorOf(
 }
 
 /**
- * Returns a function that removes the values of the request's parameters and headers from a text, so that no secret,
- * code or token is logged. Values of fewer than 8 characters are kept, because other words could contain them.
+ * Returns a function that removes the values of the request's parameters, its origin and the credentials of its
+ * Authorization header from a text, so that no secret, code or token is logged. Values of fewer than 8 characters are
+ * kept, because other words could contain them.
  */
 function createRedactor(ctx: KoaContext): (text: string) => string {
   const values = Object.values(parametersOf(ctx)).flat()

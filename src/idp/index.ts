@@ -1,7 +1,7 @@
 /**
  * The IdP API (docs/contract.md#openid-connect-endpoints). Finds the issuer and the route of a request, and calls the
  * handler of the route: a static document, an endpoint of Gatehouse, or oidc-provider. Requests with an unknown path or
- * issuer, an unsupported method, an oversized form or unsafe characters are rejected before the handler runs.
+ * issuer, an unsupported method, or an invalid form or query are rejected before the handler runs.
  */
 import type Koa from 'koa'
 import { errors } from 'oidc-provider'
@@ -41,10 +41,10 @@ import { AlreadyConsumedError, SignInEndedError, UnitOfWork } from './store/unit
 export interface Idp {
   /**
    * Handles one request. The Koa application must have `proxy` set, so that oidc-provider reads `X-Forwarded-*`. This
-   * middleware overwrites those headers with verified values.
+   * middleware overwrites those headers with verified values or deletes them.
    */
   readonly middleware: (ctx: Koa.Context) => Promise<void>
-  /** Stops listening for issuer changes, and waits until the events of denied requests are written. */
+  /** Stops listening for issuer changes, and waits for the pending writes of events of denied requests. */
   close(): Promise<void>
 }
 
@@ -104,8 +104,9 @@ const methodNotAllowed = ({ route }: Match): ApiError =>
   })
 
 /**
- * Routes of documents that are the same for every caller. They are served from the cached snapshot of the issuer, even
- * while the database is unavailable.
+ * Routes of documents that are the same for every caller. They are served from the cached snapshot of the issuer. While
+ * the database is unavailable, a cached snapshot is used too, for the key set only for a limited time
+ * (endpoints/key-set.ts).
  */
 const documentRoutes = new Set<RouteName>(['metadata', 'keys', 'check_session_page'])
 
@@ -252,8 +253,8 @@ function restartAuthorization({ runtime }: RequestContext, ctx: OpenIdContext, {
 }
 
 /**
- * Returns the `token` parameter if it has the form of a JWT, signed (three parts) or encrypted (five parts).
- * oidc-provider rejects JWTs at introspection and revocation.
+ * Returns the `token` parameter if it has the form of a JWT, signed (three parts) or encrypted (five parts); otherwise
+ * undefined. oidc-provider rejects JWTs at introspection and revocation.
  */
 function presentedJwtOf(form: Form): string | undefined {
   const token = formField(form, 'token')

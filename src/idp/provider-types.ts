@@ -8,8 +8,8 @@ export type OpenIdGrant = InstanceType<Provider['Grant']>
 export type Interaction = InstanceType<Provider['Interaction']>
 export type BrowserSession = InstanceType<Provider['Session']> & {
   /**
-   * Unix milliseconds. A credential change at or after this time ends the sign-in. Undefined for sessions that an older
-   * version of Gatehouse has stored.
+   * Unix milliseconds. A credential change at or after this time ends the sign-in. Undefined if it was not
+   * stored, as in sessions of an older version of Gatehouse.
    */
   since?: number | undefined
 }

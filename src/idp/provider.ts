@@ -1,4 +1,7 @@
-/** The configuration of oidc-provider. Changes to its behavior beyond the documented options are in hooks/. */
+/**
+ * The configuration of oidc-provider. Changes beyond its documented options are in hooks/, and corrections of its
+ * responses in responses.ts.
+ */
 import Provider, { errors } from 'oidc-provider'
 import type { Gatehouse } from '../platform/context.js'
 import { authMethodKinds } from '../resources/issuers/auth-methods.js'
@@ -46,8 +49,8 @@ function requireNoOrgParameter(ctx: OpenIdContext, { parameters }: GrantType): v
 }
 
 /**
- * Names of the cookies of an issuer. They are signed with the issuer's key, and their `Path` is below the issuer's URL
- * (docs/contract.md#caches-and-cookies-per-tenant).
+ * Names of oidc-provider's cookies. They are signed with the issuer's key, and their `Path` is the path of the issuer's
+ * URL or below it (docs/contract.md#caches-and-cookies-per-tenant).
  */
 export const cookieNames = {
   session: 'gatehouse_session',

@@ -26,8 +26,8 @@ export async function consumeRateLimit(
 }
 
 /**
- * Counts the request against the rate limit of the token endpoint: by client id for confidential clients, which have
- * authenticated already, and by network for public clients.
+ * Counts the request against the rate limit of the token endpoint: by issuer and client id for confidential clients,
+ * which have authenticated already, and by network for public clients.
  * @throws ApiError too_many_requests
  */
 export async function consumeTokenRateLimit(request: RequestContext, ctx: OpenIdContext): Promise<void> {

@@ -17,22 +17,25 @@ export interface RequestContext {
   readonly runtime: IssuerRuntime
   /** The oidc-provider instance. It acts for the issuer of `runtime`. */
   readonly provider: OpenIdProvider
-  /** The writes of this request, which are committed together before the response is sent. */
+  /** The collected writes of this request, which are committed together before the response is sent. */
   readonly unitOfWork: UnitOfWork
   /** The verified wallet assertion of an agent; undefined if the request has no valid one. */
   walletProof?: WalletProof
-  /** The JWT in the `token` parameter of an introspection or revocation request; undefined for other tokens. */
+  /**
+   * The JWT in the `token` parameter of an introspection or revocation request; undefined for other tokens and
+   * requests.
+   */
   readonly presentedJwt?: string | undefined
   /**
-   * The active user of the redeemed code or refresh token, read by the query that reads the code or token; undefined
-   * before this query and in other requests.
+   * The active user of the presented code or refresh token, read by the query that reads the code or token; undefined
+   * before this query, without an active user, and in other requests.
    */
   tokenUser?: AccountRow
-  /** The client that this request has last read from the database; undefined before the first read. */
+  /** The client whose version this request has last read from the database; undefined before the first read. */
   checkedClient?: CheckedClient
   /**
    * The query for the code or refresh token of the form, which starts before oidc-provider needs its result; undefined
-   * in other requests.
+   * before the query, and in other requests.
    */
   prefetched?: { kind: string; id: string; result: Promise<ArtifactRow | undefined> }
   /** How the agent authenticated; undefined before that, and for clients that are not agents. */
@@ -41,7 +44,7 @@ export interface RequestContext {
 
 export interface CheckedClient {
   id: string
-  /** A text that changes with every update of the client. */
+  /** A text that changes with every update of the client or its secrets. */
   version: string
   /** The status of the issuer when the client was read. */
   issuerStatus: string

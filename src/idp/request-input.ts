@@ -26,8 +26,9 @@ export function requestedHost(req: IncomingMessage, idpUrl: URL, trustProxy: num
 }
 
 /**
- * Overwrites `Host` and `X-Forwarded-*` with the host and protocol of a public URL and the verified IP address of the
- * caller. The caller controls the original values, and oidc-provider builds URLs from these headers.
+ * Overwrites `Host`, `X-Forwarded-Proto` and `X-Forwarded-For` with the host and protocol of a public URL and the
+ * verified IP address of the caller, and deletes `X-Forwarded-Host`. The caller controls the original values, and
+ * oidc-provider builds URLs from these headers.
  */
 export function setCanonicalHost(req: IncomingMessage, { host, protocol }: URL, facts: RequestInfo): void {
   req.headers.host = host
@@ -40,7 +41,7 @@ export function setCanonicalHost(req: IncomingMessage, { host, protocol }: URL, 
 /**
  * Reads and validates a form. The form is parsed once: Gatehouse's endpoints and oidc-provider read the returned object
  * (docs/contract.md#one-parser-per-input).
- * @returns undefined if the body has another content type
+ * @returns undefined if there is no body or the body has another content type
  * @throws payload_too_large, unsupported_media_type, invalid_request
  */
 export async function readForm(ctx: KoaContext): Promise<Form | undefined> {

@@ -30,7 +30,7 @@ function fromOidcProvider(caught: unknown): unknown {
 
 /**
  * Returns the format of errors that were thrown while a request was handled (docs/contract.md#errors): a page on routes
- * that browsers open, and OAuthError on other routes, for unknown issuers and for unsupported methods.
+ * that browsers open, and OAuthError on other routes, for unknown paths and issuers, and for unsupported methods.
  * @param route undefined if the path is unknown
  * @param runtime undefined if the issuer is unknown
  */
@@ -50,7 +50,8 @@ export const errorFormatFor = (route: Route | undefined, runtime: IssuerRuntime 
 })
 
 /**
- * Corrects oidc-provider's response on routes that browsers do not open.
+ * Corrects oidc-provider's response on routes that browsers do not open. If client authentication failed, also counts
+ * the failure, unless it was counted before, and records an event for an agent.
  * @throws ApiError too_many_requests after too many failed client authentications from one network
  */
 export async function amendResponse(
@@ -103,7 +104,8 @@ async function introspectionResponse(request: RequestContext, ctx: OpenIdContext
   if (!(ctx.body as { active?: boolean }).active) return inactive
   if (RefreshToken) {
     const { scope, clientId, accountId, iat, exp, sid } = RefreshToken
-    // A token of a user who is not active counts as inactive (docs/contract.md#liveness-of-principals).
+    // A token counts as inactive if its user is not active (docs/contract.md#liveness-of-principals) or not an active
+    // member of the selected organization, or if the client may not see that organization.
     const account = await findAccount(request, accountId, RefreshToken, Client).catch(() => undefined)
     if (!account) return inactive
     const jti = refreshTokenId(formField(form, 'token') ?? '')

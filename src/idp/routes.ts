@@ -1,6 +1,6 @@
 /**
- * The routes of the IdP below `/{issuer_id}` (docs/contract.md#openid-connect-endpoints). Any other path is 404 (not
- * found).
+ * The routes of the IdP below `/{issuer_id}` (docs/contract.md#openid-connect-endpoints). The issuer metadata also has
+ * a path that begins with `/.well-known/` (`matchPath`). Any other path is 404 (not found).
  */
 
 import { createRouter } from '../platform/http/router.js'
@@ -27,10 +27,10 @@ export type RouteName =
 
 export interface Route {
   readonly name: RouteName
-  /** The path below `/{issuer_id}` with placeholders, as in metrics and logs. */
+  /** The path below `/{issuer_id}` with placeholders, as in metrics and traces. */
   readonly template: string
   readonly methods: readonly string[]
-  /** Browsers open this route, so errors are HTML pages instead of JSON. */
+  /** Browsers open this route, so most errors are HTML pages instead of JSON (`errorFormatFor`). */
   readonly browserFacing: boolean
   /** oidc-provider serves this route; other routes are endpoints of Gatehouse. */
   readonly servedByLibrary: boolean

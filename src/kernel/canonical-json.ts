@@ -1,6 +1,6 @@
 /**
- * Serializes a value as JSON with the keys of all objects sorted, so that equal values have equal text. Use the text
- * only for comparisons: it does not follow the JSON Canonicalization Scheme (RFC 8785).
+ * Serializes a value as JSON with the keys of all objects in a fixed order, so that equal values have equal text. Use
+ * the text only for comparisons: it does not follow the JSON Canonicalization Scheme (RFC 8785).
  */
 export function canonicalJson(value: unknown): string {
   return JSON.stringify(value, (_, part) =>

@@ -8,7 +8,7 @@ export type ActorType = 'api_key' | 'user' | 'client' | 'agent' | 'personal_toke
 /** The values of `auth_type` in events (docs/contract.md#event-endpoints). */
 export type AuthType = 'user' | 'client' | 'token' | 'api_key' | 'system' | 'unauthenticated'
 
-/** An authenticated principal with its permissions. */
+/** The principal of an operation with its permissions: an authenticated caller, the system, or an anonymous caller. */
 export interface Actor {
   readonly type: ActorType
   readonly authType: AuthType
@@ -47,8 +47,8 @@ export interface Actor {
    */
   readonly signedInAt: number | null
   /**
-   * True for a principal of the system account with the scope svc:all or accounts:manage, which can access every
-   * account (docs/contract.md#deployment).
+   * True for a principal of the system account with the scope svc:all or accounts:manage, except an API key of an
+   * organization. Such a principal can access every account (docs/contract.md#deployment).
    */
   readonly operator: boolean
 }

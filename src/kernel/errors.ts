@@ -1,7 +1,8 @@
 /**
  * The error codes of the Core API (docs/contract.md#errors). `npm run reference` prints docs/reference/errors.md from
  * this table. The description of an error is for people and never contains internal causes. An error that is not an
- * ApiError and cannot be translated to one is logged with the request ID and returned as internal_error without its message.
+ * ApiError and cannot be translated to one is logged with the request ID and returned as internal_error without its
+ * message.
  */
 // biome-ignore format: a table, one row a code
 export const errorTable = {
@@ -20,7 +21,7 @@ export const errorTable = {
   too_many_requests: { status: 429, meaning: 'A rate limit is exceeded (retry after `Retry-After` seconds), or the maximum number of resources is reached.' },
   internal_error: { status: 500, meaning: 'An unexpected error in Gatehouse. The server log contains its cause with the `request_id`. A request with an `Idempotency-Key` can be retried safely.' },
   bad_gateway: { status: 502, meaning: 'The payment facilitator did not return a definite result.' },
-  unavailable: { status: 503, meaning: 'The database is unavailable, or the process is shutting down. Retry after `Retry-After` seconds.' },
+  unavailable: { status: 503, meaning: 'The request cannot be processed now, usually because the database is unavailable or the process is shutting down. Unless `retryable` is false, retry after `Retry-After` seconds, or after a few seconds if this header is absent.' },
 } as const satisfies Record<string, { status: number; meaning: string }>
 
 export type ErrorCode = keyof typeof errorTable

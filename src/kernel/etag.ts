@@ -10,15 +10,16 @@ export const etagOf = (row: { updatedAt: bigint | number }): string => `"${row.u
 export type Precondition = '*' | readonly string[]
 
 /**
- * Matches one entry of the list and the comma after the entry. Splitting the list at commas would be wrong, because a
- * tag may contain commas (RFC 9110, section 8.8.3).
+ * Matches one entry of the list, and the comma or the end of the text after it. Splitting the list at commas would be
+ * wrong, because a tag may contain commas (RFC 9110, section 8.8.3).
  */
 const entityTagPattern = /[ \t]*(W\/)?"([\x21\x23-\x7e\x80-\xff]*)"[ \t]*(?:,|$)/y
 
 /**
  * Parses an If-Match value (RFC 9110, section 13.1.1): one quoted tag, a comma-separated list, or `*`.
- * @returns undefined when there is no precondition
- * @throws invalid_request for a weak, unquoted or empty value (docs/contract.md#etag-and-if-match)
+ * @returns the accepted versions; undefined for an absent value
+ * @throws invalid_request for an empty value and for a list with an entry that is weak, unquoted or empty
+ *   (docs/contract.md#etag-and-if-match)
  */
 export function parseIfMatch(value: string | null | undefined): Precondition | undefined {
   if (value === undefined || value === null) return undefined

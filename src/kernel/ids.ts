@@ -42,9 +42,9 @@ let counter = 0
 
 /**
  * Creates an identifier: the prefix, `_`, and a UUIDv7 (RFC 9562) as 26 characters of lowercase Crockford base32. Each
- * ID of a process is greater than the one before, even within a millisecond, so IDs sort by the time of creation. If
- * `now` is not after the time of the previous ID, the ID contains that time, or a later one. Use `newRow` for a row
- * with `created_at`.
+ * ID of a process is greater than the previous ID with the same prefix, even within a millisecond, so these IDs sort by
+ * the time of creation. If `now` is not after the time of the previous ID, the ID contains that time, or a later one.
+ * Use `newRow` for a row with `created_at`.
  * @param now Unix milliseconds
  */
 export function newId(prefix: IdPrefix, now: number): string {

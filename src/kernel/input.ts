@@ -105,7 +105,10 @@ export const fieldSchemas = {
   url: z
     .string('must be a URL or null.')
     .max(limits.maxUrlLength, `must have at most ${limits.maxUrlLength.toLocaleString('en-US')} characters.`)
-    .refine(isWebUrl, { error: 'must be an absolute https or http URL.', params: { code: 'invalid_format' } })
+    .refine(isWebUrl, {
+      error: 'must be an absolute https or http URL without credentials, spaces, control characters and backslashes.',
+      params: { code: 'invalid_format' },
+    })
     .nullable(),
   object: z.record(z.string(), z.unknown(), 'must be an object.'),
   metadata: z
@@ -122,7 +125,10 @@ export const fieldSchemas = {
     .array(
       z
         .string('must be a string.')
-        .regex(scopeTokenPattern, 'must be a scope token: printable, without spaces, quotes or backslashes.'),
+        .regex(
+          scopeTokenPattern,
+          'must be 1 to 128 printable ASCII characters without spaces, quotes and backslashes.',
+        ),
       'must be an array of scopes.',
     )
     .max(limits.maxScopes, `must have at most ${limits.maxScopes} entries.`)

@@ -23,8 +23,8 @@ const [QUOTE, BACKSLASH, NEWLINE, COLON] = [34, 92, 10, 58]
 const [OPEN_BRACE, CLOSE_BRACE, OPEN_BRACKET, CLOSE_BRACKET] = [123, 125, 91, 93]
 
 /**
- * Splits a stream of UTF-8 encoded JSON into records.
- * @throws Error when the stream ends inside a record or is not JSON
+ * Splits a stream of UTF-8 encoded JSON into records. Counts brackets and does not check the text inside of them.
+ * @throws Error when the brackets are not balanced, or for an unquoted value outside of brackets
  */
 export async function* readJsonRecords(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<JsonRecord> {
   const scanner = new RecordScanner()
@@ -52,7 +52,10 @@ class RecordScanner {
   private depth = 0
   private inString = false
   private escaped = false
-  /** The number of open brackets at which a record begins: 0 for NDJSON, 1 in an array, 2 in the array `users`. */
+  /**
+   * The number of open brackets at which a record begins: 0 for NDJSON, 1 in an array, 2 in the array `users` of a
+   * wrapper object. Outside of `users`, a wrapper object has no records and the value is 0.
+   */
   private recordDepth = 0
   private recordStart: { line: number } | undefined
   private pieces: Uint8Array[] = []
@@ -104,7 +107,11 @@ class RecordScanner {
 
   end(): void {
     if (this.recordStart || this.depth > 0)
-      throw new Error(`The file ends inside the record that begins on line ${this.recordStart?.line ?? this.line}.`)
+      throw new Error(
+        this.recordStart
+          ? `The file ends inside the record that begins on line ${this.recordStart.line}.`
+          : `The file ends on line ${this.line}, before all brackets are closed.`,
+      )
   }
 
   /**

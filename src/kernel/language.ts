@@ -9,8 +9,8 @@ export type Language = (typeof languages)[number]
 const isLanguage = (tag: string): tag is Language => (languages as readonly string[]).includes(tag)
 
 /**
- * Returns the first supported language of these language tags (RFC 5646), ignoring their region; undefined when none is
- * supported.
+ * Returns the first supported language of these language tags (RFC 5646), ignoring the region and all other subtags;
+ * undefined when none is supported.
  */
 export function matchLanguage(tags: readonly (string | undefined)[]): Language | undefined {
   for (const tag of tags) {

@@ -4,7 +4,7 @@
  *
  * Code reads a value from `limits`, for example `limits.webhookDeliveryTimeout`. The name of a limit says what the
  * value limits and is unique in all sections. Times are in milliseconds, unless the name contains another unit.
- * The intervals of periodic jobs are in src/schedule.ts; the defaults of the configuration are in src/config.ts.
+ * The intervals of periodic jobs are in src/schedule.ts; the defaults of other settings are in src/config.ts.
  */
 import { DAY, HOUR, MINUTE, SECOND } from './time.js'
 
@@ -67,7 +67,7 @@ export const limitTable = {
     idempotencyLeaseDuration: { value: MINUTE, unit: 'milliseconds', meaning: 'How long a request owns its `Idempotency-Key` before a repeated request may take over the key.' },
     rateLimitBatchLifetime: { value: 5 * SECOND, unit: 'milliseconds', meaning: 'After this time a process discards unused tokens of a rate limit, so that idle processes do not hold any.' },
     rateLimitBatchesPerBucket: { value: 25, unit: 'items', meaning: 'Approximate number of batches in which processes take the tokens of a full bucket.' },
-    rateLimitBucketRetention: { value: 2 * HOUR, unit: 'milliseconds', meaning: 'How long the bucket of a rate limit is kept after its last request.' },
+    rateLimitBucketRetention: { value: 2 * HOUR, unit: 'milliseconds', meaning: 'Minimum time for which PostgreSQL keeps an unused bucket of a rate limit. A rate limit with a longer `window` extends this time.' },
     maxCachedRateLimitBuckets: { value: 50_000, unit: 'items', meaning: 'Maximum number of rate limit buckets for which a process caches tokens.' },
     maxLocalRateLimitBuckets: { value: 20_000, unit: 'items', meaning: 'Maximum number of buckets of the rate limit `metadata`, which each process counts by itself.' },
   },
@@ -95,7 +95,7 @@ export const limitTable = {
     maxGraphqlDepth: { value: 12, unit: 'levels', meaning: 'Maximum nesting depth of a GraphQL document.' },
     maxGraphqlFields: { value: 500, unit: 'items', meaning: 'Maximum number of fields of a GraphQL document.' },
     maxGraphqlRootFields: { value: 20, unit: 'items', meaning: 'Maximum number of root fields of a GraphQL document.' },
-    maxGraphqlCost: { value: 20_000, unit: 'rows', meaning: 'Maximum cost of a GraphQL document: the number of rows that its lists can return, where a nested list counts once for each row of its parent. For example, 1 account with 10 issuers with 100 clients each costs 1,011.' },
+    maxGraphqlCost: { value: 20_000, unit: 'rows', meaning: 'Maximum cost of a GraphQL document: the number of rows that its lists can return, where a nested list counts once for each row of its parent. For example, 1 account with 10 issuers with 100 clients each costs 1,011. The field `health` costs 500 more for each row of its parent.' },
     maxSubscriptionsPerCaller: { value: 10, unit: 'items', meaning: 'Maximum number of open subscription streams per process and caller (user, client, agent or API key).' },
     subscriptionHeartbeatInterval: { value: 15 * SECOND, unit: 'milliseconds', meaning: 'Interval of the comments that a subscription stream sends, so that proxies do not close an idle stream.' },
     subscriptionWriteTimeout: { value: MINUTE, unit: 'milliseconds', meaning: 'A subscription stream ends when the client reads nothing during this time.' },
@@ -214,7 +214,7 @@ export const limitTable = {
     maxPasswordAgeDays: { value: 3650, unit: 'days', meaning: 'Highest value of the setting `max_age_days` of a password policy.' },
     breachedPasswordsTimeout: { value: 2 * SECOND, unit: 'milliseconds', meaning: 'Timeout of the check for breached passwords. After a timeout the password is accepted, because a user is waiting.' },
     maxBreachedPasswordsResponseBytes: { value: MEBIBYTE, unit: 'bytes', meaning: 'Maximum size of a response of the breached password service. A response has about 100 kB, including padding.' },
-    maxConcurrentPasswordHashes: { value: 2, unit: 'items', meaning: 'Maximum number of password hashes that a process computes at the same time. On a machine with one or two processors the maximum is one, so that a processor stays free for the main thread.' },
+    maxConcurrentPasswordHashes: { value: 2, unit: 'items', meaning: 'Maximum number of password hashes that a process computes at the same time. On a machine with two processors the maximum is one, so that a processor stays free for the main thread. On a machine with one processor it is one as well.' },
     maxPasswordHashDelay: { value: 100, unit: 'milliseconds', meaning: 'Maximum delay between two password hashes while other hashes wait. The maximum prevents that one long block of the main thread stalls sign-ins.' },
     hashingProcessIdleTimeout: { value: 20 * SECOND, unit: 'milliseconds', meaning: 'Idle time after which the child process that hashes passwords exits.' },
     maxImportedArgon2Memory: { value: 128 * 1024, unit: 'kibibytes', meaning: 'Maximum memory of an imported Argon2 hash: 128 MiB.' },
@@ -348,7 +348,7 @@ export const limitTable = {
     databaseConnectTimeout: { value: 5 * SECOND, unit: 'milliseconds', meaning: 'Timeout for opening a connection to the database, and for waiting for a free connection.' },
     databaseIdleConnectionTimeout: { value: 60 * SECOND, unit: 'milliseconds', meaning: 'How long an idle connection to the database is kept open.' },
     databaseTransactionTimeout: { value: 15 * SECOND, unit: 'milliseconds', meaning: 'Timeout of a transaction.' },
-    maxTransactionRetries: { value: 5, unit: 'items', meaning: 'Maximum number of retries of a transaction after a serialization failure or deadlock.' },
+    maxTransactionRetries: { value: 5, unit: 'items', meaning: 'Maximum number of attempts of a transaction that fails with a serialization failure or deadlock.' },
     maxExternalCallsPerTransaction: { value: 10, unit: 'items', meaning: 'Maximum number of external calls per transaction.' },
     maxCoalescingWait: { value: 20, unit: 'milliseconds', meaning: 'Maximum time for which a request waits for a running statement of the same kind before another statement is sent.' },
     maxConcurrentCoalescedStatements: { value: 4, unit: 'items', meaning: 'Maximum number of concurrent coalesced statements of the same kind.' },
@@ -420,7 +420,7 @@ export const limits = Object.freeze(
   ),
 ) as Readonly<Record<LimitName, number>>
 
-/** A rate limit: at most `quota` requests within `window` seconds. */
+/** A rate limit: a bucket of `quota` tokens, which an empty bucket gets back within `window` seconds. */
 export interface RateLimit {
   quota: number
   window: number

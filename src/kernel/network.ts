@@ -1,6 +1,6 @@
 /**
  * Returns the network by which anonymous callers are rate-limited: an IPv4 address, or the /64 prefix of an IPv6
- * address, because a host can use every address in its /64.
+ * address, because a host can use every address in its /64. Does not change an IPv6 address that ends in dotted IPv4.
  * @param ip an IP address; null when unknown, for which the result is an empty string
  */
 export function networkOf(ip: string | null): string {

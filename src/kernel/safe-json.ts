@@ -1,4 +1,4 @@
-/** Checks that all JSON and form input must pass before a handler runs (docs/contract.md#input-checks). */
+/** Checks that JSON and form input must pass before a handler runs (docs/contract.md#input-checks). */
 import { limits } from './limits.js'
 
 const forbiddenKeys = new Set(['__proto__', 'constructor', 'prototype'])

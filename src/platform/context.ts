@@ -60,8 +60,8 @@ export interface Context extends Gatehouse {
    */
   readonly externalResults?: ReadonlyMap<string, unknown>
   /**
-   * Set for periodic jobs. When the signal is aborted, the job returns after its current batch and continues on its
-   * next run.
+   * Set for periodic jobs. When the signal is aborted, a job that works in batches returns after its current batch and
+   * continues on its next run.
    */
   readonly stopSignal?: AbortSignal
   /** Set for requests with a streaming response. */

@@ -6,7 +6,7 @@ import { dirname } from 'node:path'
  * Linux reports an existing directory as missing (below /proc), that call never returns and blocks the process.
  *
  * @param path the absolute path of the directory
- * @throws the error of `mkdirSync`, which names the path
+ * @throws the error of `mkdirSync` or `statSync`, which names the path
  */
 export function createPrivateDirectory(path: string): void {
   if (directoryExists(path)) return

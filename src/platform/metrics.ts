@@ -100,7 +100,7 @@ export function registerGauge<Label extends string>(
 
 /**
  * Returns a function that shares one call of `load` between concurrent calls, so that one scrape that collects several
- * gauges runs one query. The result is empty when the query fails.
+ * gauges runs one query. The result is empty when `load` fails.
  */
 export function shareInFlight<State>(load: () => Promise<State[]>): () => Promise<State[]> {
   let inFlight: Promise<State[]> | undefined

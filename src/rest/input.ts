@@ -33,7 +33,7 @@ const errorDetail = (field: string, code: string, message: string): ErrorDetail 
  * Converts a JSON value to the GraphQL input of a type.
  * @param field the path of the value for errors; empty for the body
  * @param details receives an entry for each error
- * @returns undefined for an invalid value
+ * @returns undefined for an absent or invalid value; in a list or object, undefined in the place of each invalid part
  */
 export function parseInput(type: GraphQLInputType, value: unknown, field: string, details: ErrorDetail[]): unknown {
   if (isNonNullType(type)) {
@@ -108,7 +108,7 @@ function parseScalar(type: GraphQLScalarType, value: unknown, field: string, det
 }
 
 /**
- * Converts query parameters to variables; numbers and booleans are parsed from text.
+ * Converts query parameters to variables; numbers, booleans and comma-separated lists are parsed from text.
  * @param types the types of the variables by GraphQL name
  * @param details receives an entry for each error
  */

@@ -51,11 +51,11 @@ const statusText: Record<number, string> = {
   412: 'If-Match does not match',
   413: 'Body too large',
   415: 'Body is not JSON or has a Content-Encoding',
-  422: 'Idempotency-Key reused with a different request',
+  422: 'Idempotency-Key reused with a different request, or operation not allowed in the current state',
   429: 'Rate or resource limit reached',
   500: 'Internal error',
-  502: 'Payment facilitator unavailable',
-  503: 'Database unavailable',
+  502: 'No definite result of the payment facilitator',
+  503: 'Temporarily unavailable',
 }
 
 /**
@@ -133,7 +133,7 @@ function operationObject(route: Route, operation: Operation, prices: Readonly<Re
         ? [
             header(
               'Idempotency-Key',
-              '1 to 256 characters. A repeated request with the same key within 24 hours returns the first response.',
+              '1 to 256 characters. A repeated request with the same key within 24 hours returns the first response, if it was stored. Most responses with secrets are not stored.',
             ),
           ]
         : []),

@@ -81,7 +81,7 @@ export interface RestResponse extends StoredResponse {
 /**
  * Serves one request.
  * @param context the context of the authenticated caller
- * @throws ApiError for every error response
+ * @throws ApiError for an error response; other errors, such as those of the database, unchanged
  */
 export async function serveRequest(
   bindings: Map<Route, RouteBinding>,
@@ -222,7 +222,8 @@ const serializeUnwrapped = ({ omittedWhenNull }: Route, value: unknown): string 
   )
 
 /**
- * Creates the response: `{data}` with an ETag for a resource, the page itself for a list, no body for a deletion
+ * Creates the response: `{data}` with an ETag for a resource, the value itself for a list or an unwrapped route, no
+ * body for a deletion, and a header with the settlement for a payment
  * (docs/contract.md#resource-conventions).
  */
 function createResponse(route: Route, value: unknown): StoredResponse {

@@ -9,7 +9,10 @@ import { type ErrorFormat, respondWithError } from '../platform/http/error-respo
 import { requestInfo } from '../platform/http/request.js'
 import { type EndSpan, traceRequest } from '../platform/tracing.js'
 
-/** The errors of unknown paths, and of handlers without a format of their own, such as the console and the setup page. */
+/**
+ * The error format of unknown paths, and of handlers without a format of their own, such as the console and the setup
+ * page.
+ */
 const defaultErrorFormat: ErrorFormat = {
   write(ctx, { code, message }, requestId) {
     ctx.body = { error: code, error_description: message, request_id: requestId }
@@ -17,8 +20,8 @@ const defaultErrorFormat: ErrorFormat = {
 }
 
 /**
- * Creates the outermost middleware of a server. Handlers set `ctx.state.route` to the route template, so that metric
- * labels contain no IDs.
+ * Creates the outermost middleware of a server. Handlers can set `ctx.state.route` to the route template, so that
+ * metric labels contain no IDs; the label of other requests is `other`.
  * @param state `draining` is true during shutdown; connections are then closed after each response
  */
 export function createBaseMiddleware(gatehouse: Gatehouse, server: Role, state: { draining: boolean }): Middleware {
@@ -65,7 +68,10 @@ export function createBaseMiddleware(gatehouse: Gatehouse, server: Role, state: 
   return (ctx, next) => traceRequest(ctx.req, (endTrace) => handleRequest(ctx, next, endTrace))
 }
 
-/** If the client is still sending the request body, sends the response in a way that does not interrupt the client. */
+/**
+ * If the client is still sending the request body, sends the response in a way that does not interrupt the client. Does
+ * nothing for streams.
+ */
 function finishUnreadRequest(ctx: ParameterizedContext): void {
   const { req, res, body } = ctx
   if (ctx.respond === false || !hasBody(req) || !isBodyPending(req)) return

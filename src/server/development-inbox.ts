@@ -1,4 +1,7 @@
-/** `/dev/mail`: shows outgoing email while MAIL_URL is not set. Only requests from the same machine can read it. */
+/**
+ * `/dev/mail`: shows outgoing email while MAIL_URL is not set and BASE_URL is a loopback address. Only requests from
+ * the same machine can read it.
+ */
 import type { IncomingMessage } from 'node:http'
 import type { Middleware } from 'koa'
 import { escapeHtml, Html, html } from '../kernel/html.js'

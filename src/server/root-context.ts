@@ -24,7 +24,7 @@ export function createGatehouse(
 ): Gatehouse {
   const now = options.now ?? systemClock
   const encryptor = createEncryptor(loadSecretKeys(config))
-  // The application name of the connections contains the IDs of the encryption keys of this process, so that
+  // The application name of the connections contains the IDs of the first encryption keys of this process, so that
   // `gatehouse secrets reencrypt` can find processes that do not have a key yet (commands/secrets.ts).
   const name = `gatehouse keys ${encryptor.keyIds.slice(0, limits.maxEncryptionKeysInConnectionName).join(',')}`
   const tools = openDatabase(databaseUrl, { name })

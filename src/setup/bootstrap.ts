@@ -1,8 +1,9 @@
 /**
- * First start on an empty database (docs/contract.md#first-start): creates the system account, its console issuer and
- * client, and the first administrator and API key from the environment, or a setup link. Later starts repair the
- * console issuer and its client (docs/decisions/0053-administrator-recovery.md), and, as long as there is no
- * administrator, create one from the environment or print a new setup link.
+ * First start on an empty database (docs/contract.md#first-start): creates the system account, the API key from the
+ * environment if there is one, the console issuer and its client, and the first administrator from the environment or a
+ * setup link. Later starts repair the console issuer, its client and its sign-in method
+ * (docs/decisions/0053-administrator-recovery.md), and, as long as there is no administrator, create one from the
+ * environment or print a new setup link.
  */
 
 import { conflict } from '../kernel/errors.js'
@@ -23,7 +24,7 @@ import { consoleOwnerState, ensureConsole, lockDeployment } from './console-issu
 
 /**
  * Creates or repairs the required resources of a deployment. Several processes may call this function in parallel.
- * @returns the setup link to print, if there is no administrator
+ * @returns the setup link to print; undefined if there is an administrator or this call has created one
  */
 export async function bootstrap(context: Context): Promise<{ setupLink: string | undefined }> {
   const result = await transaction(context, async (tx) => {
@@ -56,7 +57,7 @@ export type FirstAdministrator = { email: string } & ({ password: string } | { p
  * Creates the first administrator: a user of the console issuer who owns the system account and therefore is an
  * operator. Deletes the setup link.
  * @returns the user ID
- * @throws invalid_request for an invalid email or password
+ * @throws invalid_request for an invalid email or password; conflict if another user has this email as username
  */
 export async function createAdministrator(
   context: Context,
@@ -89,7 +90,8 @@ export async function createAdministrator(
  * Creates the first administrator for the command line, and deletes the setup link. If two processes call this function
  * at the same time, one call throws conflict.
  * @returns the user ID
- * @throws conflict if there is an administrator already; invalid_request for an invalid email or password
+ * @throws conflict if there is an administrator already, or if another user has this email as username; invalid_request
+ *   for an invalid email or password
  */
 export async function createFirstAdministrator(
   context: Context,
@@ -127,8 +129,8 @@ export async function isValidSetupToken(context: Context, token: string): Promis
 
 /**
  * Creates the administrator and deletes the setup link in one transaction, so that the link works only once.
- * @returns the user ID; undefined when the link is not valid
- * @throws invalid_request for an invalid email or password
+ * @returns the user ID; undefined if the link is not valid or there is an administrator already
+ * @throws the errors of `createAdministrator`
  */
 export async function consumeSetupLink(
   context: Context,

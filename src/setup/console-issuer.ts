@@ -1,7 +1,7 @@
 /**
  * The console issuer: an issuer of the system account at which administrators sign in, with a public client for the
- * console. The first start creates both. Later starts and `gatehouse admin recover` repair them, so that an
- * administrator who deletes or disables one of them does not lock everyone out
+ * console. The first start creates both. Later starts and `gatehouse admin recover` repair them, so that a deleted
+ * or disabled issuer or client, or changed settings of the client, do not lock everyone out
  * (docs/decisions/0053-administrator-recovery.md).
  */
 import { newId } from '../kernel/ids.js'
@@ -34,10 +34,11 @@ export async function lockDeployment(tx: Context): Promise<void> {
 export type Repair = 'issuer' | 'client' | 'sign-in method'
 
 /**
- * Creates or repairs the console issuer, its client and its sign-in method. A deleted or disabled issuer or client is
- * reactivated with the same ID, so that users, passkeys and sessions stay valid. Call `lockDeployment` first in the
- * same transaction.
- * @returns the path of the console issuer and what was repaired; `repaired` is empty on the first start
+ * Creates or repairs the system account, the console issuer, its client and its sign-in method. An issuer or client
+ * that is not active is reactivated with the same ID, so that users, passkeys and sessions stay valid. Call
+ * `lockDeployment` first in the same transaction.
+ * @returns the path of the console issuer and what was repaired; `repaired` is empty on the first start and does not
+ *   contain changes of the client's settings
  */
 export async function ensureConsole(tx: Context): Promise<{ path: ConsolePath; repaired: Repair[] }> {
   const existingPath = await consolePath(tx)
@@ -161,7 +162,10 @@ function hasRequiredSettings(stored: unknown, { openid, scopes }: ReturnType<typ
   )
 }
 
-/** The settings of the console's client: authorization code with PKCE, and access tokens for the Core API. */
+/**
+ * Returns the required settings of the console's client: authorization code with PKCE, refresh tokens, and access
+ * tokens for the Core API. Logs a warning if BASE_URL cannot be used for redirect URIs.
+ */
 function consoleClientSettings(context: Context) {
   const { baseUrl } = context.config
   const redirectUri = `${baseUrl}/console/callback`
@@ -195,7 +199,8 @@ const consoleOwnerSql = `
     AND u.issuer_id = $1 AND u.status = 'active') AS active FROM accounts a WHERE a.system`
 
 /**
- * Returns whether the system account has an owner, and whether that user can sign in (`active`) or not (`inactive`).
+ * Returns whether the system account has an owner, and whether that user is an active user of the console issuer
+ * (`active`) or not (`inactive`).
  */
 export async function consoleOwnerState(
   tx: Context,

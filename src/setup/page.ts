@@ -1,6 +1,7 @@
 /**
  * The page of the setup link: the first of three steps of the initial setup. It creates the first administrator, signs
- * the administrator in to the console, and redirects to the console. The form works without JavaScript.
+ * the administrator in to the console, and redirects to the console. The form works without JavaScript, except for
+ * passkeys.
  */
 import type { Context as KoaContext, Middleware } from 'koa'
 import { anonymousContext } from '../access/authenticate-request.js'
@@ -29,7 +30,7 @@ interface PasskeyCeremony {
   until: number
 }
 
-/** Serves `GET /setup` (the form) and `POST /setup` (its submission). */
+/** Serves `/setup`: the submission of the form for a POST, the form for other methods. */
 export function mountSetup(gatehouse: Gatehouse): Middleware {
   return async (ctx) => {
     const context = { ...anonymousContext(gatehouse, ctx.req), actor: system }
@@ -81,7 +82,10 @@ async function readInput(ctx: KoaContext): Promise<Form> {
   return parseForm(text, requireSafeValues)
 }
 
-/** Ignores the names, because the page ignores unknown fields. @throws invalid_request */
+/**
+ * Rejects values with a NUL character or a lone surrogate. Ignores the names, because the page ignores unknown fields.
+ * @throws invalid_request
+ */
 function requireSafeValues(form: Form): void {
   if (unsafeInputError(Object.values(form).flat()))
     throw badRequest('The form contains a NUL character or a lone surrogate. Enter the values again.')
@@ -92,7 +96,7 @@ function respondLinkExpired(ctx: KoaContext, nonce: string): void {
   ctx.body = linkExpiredPage(nonce)
 }
 
-/** @throws invalid_request when the passkey response does not match the challenge */
+/** @throws invalid_request if the passkey cannot be verified or its registration has expired */
 async function readAdministrator(context: Context, token: string, form: Form): Promise<FirstAdministrator> {
   const email = firstFormField(form, 'username')
   const credential = firstFormField(form, 'credential')
@@ -110,8 +114,8 @@ async function readAdministrator(context: Context, token: string, form: Form): P
 
 /**
  * Returns the relying party for a passkey created on this page, or undefined when passkeys cannot be used. The relying
- * party ID is the host of IDP_URL, which must not be an IP address. This page is on BASE_URL, whose host must be the
- * same or a subdomain of it.
+ * party ID is the host of IDP_URL, which must not be an IP address. This page is on BASE_URL, which must be https or on
+ * `localhost`, and whose host must be the same or a subdomain of it.
  */
 function passkeyRelyingParty({ config }: Context): { rp_id: string; origin: string } | undefined {
   const idp = new URL(config.idpUrl).hostname

@@ -19,7 +19,10 @@ import { ensureConsole, lockDeployment, type Repair } from './console-issuer.js'
 
 /** The options of a recovery. */
 export interface RecoveryRequest {
-  /** The username or email address of a user of the console issuer. */
+  /**
+   * The username or email address of a user of the console issuer. Without an operator, the username of the new owner,
+   * who is created if there is no such user.
+   */
   email: string
   /** True to reactivate a user who is suspended, blocked or disabled, or whose deletion is pending. */
   reactivate: boolean
@@ -28,9 +31,9 @@ export interface RecoveryRequest {
 export interface RecoveredAdministrator extends RecoveryLink {
   userId: string
   username: string
-  /** True if there was no administrator, so that this user was created. */
+  /** True if there was no operator and no user with this username, so that this user was created. */
   created: boolean
-  /** True if there was no administrator, so that this user became the owner of the system account. */
+  /** True if there was no operator, so that this user became the owner of the system account. */
   becameOwner: boolean
   /** The status before the reactivation; undefined if the user was active. */
   reactivatedFrom: string | undefined
@@ -58,8 +61,8 @@ const candidatesSql = `
   FROM users u WHERE u.issuer_id = $1 AND u.status <> 'deleted' AND (u.username_key = $2 OR lower(${emailAddressSql}) = $2)
   ORDER BY "matchesUsername" DESC, u.id`
 
-// Operators are users of the console issuer with all scopes on the system account. Suspended operators count, because
-// `--reactivate` restores them. Operators whose deletion is pending do not count.
+// Operators are here users of the console issuer with all scopes on the system account. Operators who are not active
+// count, because an administrator can restore them. Operators whose deletion is pending do not count.
 const operatorsSql = `
   SELECT u.username, u.status FROM users u, accounts a
   WHERE a.system AND u.issuer_id = $1 AND u.status NOT IN ('deleted', 'pending_deletion')
@@ -72,8 +75,9 @@ const reactivatableStatuses = ['suspended', 'blocked', 'disabled', 'pending_dele
 /**
  * Repairs the console issuer and creates a recovery link for an administrator. If there is no operator, the user with
  * this username becomes the owner of the system account, and is created if necessary.
- * @throws Error with instructions if the user is not an administrator or not active, or if several users have the email
- *   address
+ * @throws Error with instructions if the user is not an administrator, or is not active and cannot be or was not
+ *   requested to be reactivated, or if several users have the email address and neither the username nor the role of
+ *   administrator selects one; invalid_request if a user with this username cannot be created
  */
 export async function recoverAdministrator(
   context: Context,
@@ -142,7 +146,10 @@ async function reactivateUser(tx: Context, user: Candidate, mayReactivate: boole
   return status
 }
 
-/** Makes the user the owner of the system account. @returns false if the user is the owner already */
+/**
+ * Makes the user the owner of the system account, and deletes the setup link.
+ * @returns false, without a change, if the user is the owner already
+ */
 async function setSystemAccountOwner(tx: Context, { account_id: id }: ConsolePath, userId: string): Promise<boolean> {
   const { ownerUserId: previousOwnerId } = await tx.db.account.findUniqueOrThrow({
     where: { id },

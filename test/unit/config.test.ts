@@ -66,8 +66,8 @@ test.each(accepted)('%j is accepted', (env, config) => {
 
 // biome-ignore format: a table with one row per value
 const refused: [env: Record<string, string>, problem: string][] = [
-  [{ BASE_URL: 'example.com' }, 'BASE_URL is "example.com"; set an absolute URL such as http://localhost:3000.'],
-  [{ IDP_URL: 'https://id.example.com/?a' }, 'IDP_URL is "https://id.example.com/?a"; set an absolute URL such as http://localhost:4000.'],
+  [{ BASE_URL: 'example.com' }, 'BASE_URL is "example.com"; set an absolute http or https URL without query and fragment, such as http://localhost:3000.'],
+  [{ IDP_URL: 'https://id.example.com/?a' }, 'IDP_URL is "https://id.example.com/?a"; set an absolute http or https URL without query and fragment, such as http://localhost:4000.'],
   [{ PORT: '65536' }, 'PORT is "65536"; set a whole number from 0 to 65535.'],
   [{ TRUST_PROXY: '-1' }, 'TRUST_PROXY is "-1"; set a whole number from 0 to 10.'],
   [{ PORT: '4000' }, 'PORT and IDP_PORT are both 4000; set a different port for each server.'],

@@ -68,8 +68,8 @@ function ExamplesPanel() {
     <section aria-label="Examples" className="examples">
       <h2>Examples</h2>
       <p>
-        The variables contain IDs from earlier responses. Press <kbd>Ctrl Enter</kbd> to run the document. Press{' '}
-        <kbd>Ctrl M</kbd> to make the Tab key leave the editor.
+        The variables get IDs from earlier responses, if there are any. Press <kbd>Ctrl Enter</kbd> to run the document.
+        Press <kbd>Ctrl M</kbd> to make the Tab key leave the editor.
       </p>
       <ul>
         {examples.map((example) => (

@@ -38,8 +38,8 @@ export const fillPlaceholders = (text: string, knownIds: KnownIds): string =>
 const idPattern = /^([a-z]+)_[0-7][0-9a-z]{25}$/
 
 /**
- * Collects IDs and versions from a response. Only the first ID of each prefix is kept, which in a list is the newest
- * resource.
+ * Collects IDs and versions from a response. Only the first ID of each prefix is kept, which in most lists is the
+ * newest resource.
  */
 export function collectIds(response: unknown, knownIds: KnownIds = {}): KnownIds {
   if (typeof response !== 'object' || response === null) return knownIds

@@ -22,7 +22,7 @@ const checkTypes = {
   },
 }
 
-/** Compresses the files at build time instead of for each request. */
+/** Compresses files above 1 KiB at build time instead of for each request. */
 const compressOnce = {
   name: 'compress-once',
   async writeBundle() {
@@ -42,7 +42,7 @@ export default {
   root: here,
   base: '/playground/',
   publicDir: false,
-  // Suppresses warnings about directives that dependencies contain for other bundlers.
+  // Suppresses warnings, such as those about directives that dependencies contain for other bundlers.
   logLevel: 'error',
   build: {
     outDir: out,

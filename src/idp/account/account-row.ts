@@ -14,7 +14,7 @@ export interface AccountRow {
   sessionExpiresAt: number | null
   /** The organization that was selected at sign-in; null for none. */
   orgId: string | null
-  /** Active memberships; null unless a code or a refresh token is redeemed. */
+  /** Active memberships; null unless the user is read for a code or a refresh token. */
   memberships: Membership[] | null
 }
 

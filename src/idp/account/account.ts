@@ -21,7 +21,7 @@ export interface UserAccount extends Account {
   sessionExpiresAt: number | null
   /** The organization that was selected at sign-in; null for none. */
   orgId: string | null
-  /** Claims of access and ID tokens; empty unless a code or a refresh token is redeemed. */
+  /** Claims of access and ID tokens; empty unless the account was read for a code or a refresh token. */
   membershipClaims: MembershipClaims
 }
 
@@ -44,10 +44,10 @@ const accountQuery: BatchQuery = {
 /**
  * oidc-provider's `findAccount`: returns an active user; undefined if there is none with this id.
  * @param sub the user id
- * @param token the redeemed code or refresh token, or the presented access token; undefined at the authorization
- *   endpoint
- * @param client the client of the request; required if a code or a refresh token is redeemed
- * @throws InvalidGrant if a code or refresh token is redeemed and the user is not an active member of the selected
+ * @param token the redeemed code, the redeemed or introspected refresh token, or the presented access token; undefined
+ *   at the authorization and logout endpoints
+ * @param client the client of the request; required for a code or a refresh token
+ * @throws InvalidGrant if `token` is a code or a refresh token and the user is not an active member of the selected
  *   organization (docs/contract.md#grant-and-client-rules rule 6), or if the client's restriction excludes that
  *   organization (docs/contract.md#organization-restrictions-of-clients)
  */
@@ -85,7 +85,10 @@ export async function findAccount(
   }
 }
 
-/** Returns the claims of all scopes, of which oidc-provider selects those of the granted scopes. Omits empty claims. */
+/**
+ * Returns the claims of all scopes, of which oidc-provider selects those of the granted scopes. Omits claims without a
+ * value.
+ */
 function profileClaims({ username, usernameType, profile, emailVerified }: AccountRow): Record<string, unknown> {
   const own = Object.fromEntries(
     [...claimsByScope.profile, 'address', 'email', 'phone_number', 'phone_number_verified']

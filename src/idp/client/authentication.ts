@@ -13,17 +13,23 @@ import type { RequestContext } from '../request-context.js'
 import { type Form, formField } from '../request-input.js'
 import { clientRowOf } from './client.js'
 
-/** Key in `ctx.state` of the result of the client authentication: `fits` or `wrong`; undefined before it. */
+/**
+ * Key in `ctx.state` of the result of the client authentication: `correct` or `wrong`; undefined if no secret was
+ * checked.
+ */
 const CLIENT_SECRET_RESULT = 'clientSecret'
 
-/** Checks whether the client of this request has authenticated with its secret. */
+/** Checks whether the client of this request has authenticated with its secret or a wallet assertion. */
 export const isAuthenticated = (ctx: KoaContext): boolean => ctx.state[CLIENT_SECRET_RESULT] === 'correct'
 
 /** Returns the client id in the form or the Basic header, which may be of any client; undefined if there is none. */
 export const claimedClientId = (ctx: KoaContext | OpenIdContext, form: Form): string | undefined =>
   formField(form, 'client_id') ?? basicAuthClientId(ctx.get('authorization'))
 
-/** Returns the client id of a Basic header. Client ids contain no characters that are encoded in the header. */
+/**
+ * Returns the client id of a Basic header; undefined for another header. Ids of registered clients and agents contain
+ * no characters that are encoded in the header.
+ */
 function basicAuthClientId(header: string): string | undefined {
   const encoded = /^basic +(\S+)$/i.exec(header)?.[1]
   return encoded === undefined ? undefined : Buffer.from(encoded, 'base64').toString('utf8').split(':')[0]
@@ -32,8 +38,8 @@ function basicAuthClientId(header: string): string | undefined {
 const guessLimitKey = ({ issuer }: IssuerRuntime, clientId: string): string => `${issuer.id} ${clientId}`
 
 /**
- * Rejects a request with credentials if the limit of failed attempts is exceeded, before the client is read from the
- * database.
+ * Rejects a request with credentials if this process knows that the limit of failed attempts is exceeded, before the
+ * client is read from the database.
  * @throws ApiError too_many_requests
  */
 export function requireAuthenticationAllowed({ context, runtime }: RequestContext, ctx: KoaContext, form: Form): void {
@@ -43,8 +49,9 @@ export function requireAuthenticationAllowed({ context, runtime }: RequestContex
 }
 
 /**
- * oidc-provider's `Client.compareClientSecret`: compares a secret with the active secrets of the client. After a
- * rotation, two secrets are active for a while (docs/contract.md#core-api-authentication rule 3).
+ * oidc-provider's `Client.compareClientSecret`: compares a secret with the active secrets of the client, or with the
+ * secret of `walletProof`. After a rotation, the old secret is active for a while
+ * (docs/contract.md#core-api-authentication rule 3).
  * @throws ApiError too_many_requests after too many failures from the caller's network
  */
 export async function compareClientSecret(

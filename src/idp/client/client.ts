@@ -40,10 +40,10 @@ export interface ClientRow {
   name: string
   confidential: boolean
   settings: ClientSettings
-  /** Hashes of the active secrets. `id` is the id of the verifier, for a secret of an agent. */
+  /** Hashes of the stored secrets, which may have expired. `id` is the id of the verifier, for a secret of an agent. */
   secrets: (StoredSecret & { id?: string })[]
   status: string
-  /** The host and the `client_name` of the metadata document; undefined for other clients. */
+  /** The host of the URL and the `client_name` of the metadata document; undefined for other clients. */
   document?: { host: string; name: string | null }
 }
 
@@ -105,7 +105,8 @@ function issuerUnavailableError(status: string | null | undefined): errors.OIDCP
 /**
  * Reads a client from the database, whatever its status, or from its metadata document.
  * @returns undefined if there is no such client
- * @throws OIDCProviderError if the issuer is not active, or if the document cannot be used
+ * @throws OIDCProviderError if the issuer is not active, or if the document cannot be used; ApiError too_many_requests
+ *   if the document may not be fetched now
  */
 export async function readClient(request: RequestContext, clientId: string): Promise<ClientRow | undefined> {
   const { context, runtime, prefetched } = request

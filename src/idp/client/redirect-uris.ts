@@ -12,7 +12,8 @@ import { clientRowOf } from './client.js'
 const loopbackUri = /^http:\/\/(127\.0\.0\.1|\[::1\]|localhost)(?::([0-9]{1,5}))?([/?].*)?$/s
 
 /**
- * Checks whether a requested redirect URI equals a registered one, character by character.
+ * Checks whether a requested redirect URI equals a registered one, character by character (except for a port that may
+ * vary).
  * @param portMayVary allow any port of an HTTP URI on a loopback host (RFC 8252 section 7.3), for public native clients
  * and metadata document clients; the hosts are not interchangeable
  */

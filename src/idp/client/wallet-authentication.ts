@@ -2,7 +2,7 @@
  * Wallet authentication of agents (docs/contract.md#wallet-authentication-of-agents, RFC 7521 section 4.2).
  * oidc-provider does not support these assertions. Therefore an assertion is verified before oidc-provider runs, and
  * replaced in the form by a random client secret, which `compareClientSecret` accepts if the assertion was valid. If it
- * was invalid, the secret does not match, so that every failure has the same response.
+ * was invalid, the secret does not match, so that every invalid assertion has the same response.
  */
 
 import type { Context as KoaContext } from 'koa'
@@ -22,7 +22,7 @@ export const CAIP_122_ASSERTION_TYPE = 'urn:gatehouse:params:oauth:client-assert
 
 /**
  * Verifies a wallet assertion, replaces it in the form, and sets `request.walletProof` if it is valid.
- * @returns the form for oidc-provider, unchanged if it has no assertion
+ * @returns the form for oidc-provider, unchanged if it has no wallet assertion
  * @throws ApiError too_many_requests
  */
 export async function authenticateWallet(request: RequestContext, ctx: KoaContext, form: Form): Promise<Form> {

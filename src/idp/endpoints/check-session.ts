@@ -73,8 +73,8 @@ const activeSessionText = `
 /**
  * POST of `/check-session`: checks whether `session_state` belongs to the current sign-in of the browser, and whether
  * the sign-in has an active session with the client.
- * @throws invalid_request if `client_id`, `session_state` or `origin` is missing, if the client is unknown, or if no
- *   redirect URI of the client has the origin
+ * @throws invalid_request if the body is not JSON with valid values of `client_id`, `session_state` and `origin`, if
+ *   the client is unknown or not active, or if no redirect URI of the client has the origin
  */
 export async function checkSession(request: RequestContext, ctx: KoaContext): Promise<void> {
   const { client_id: clientId, session_state: state, origin } = await readCheckRequest(ctx)

@@ -10,9 +10,9 @@ const cacheControl = (maxAge: number): string =>
 export const KEY_SET_CACHE_CONTROL = cacheControl(toUnixSeconds(limits.jwksMaxAge))
 
 /**
- * Returns `Cache-Control` of a key set that is served from memory while the database is unavailable. Since the database
+ * Returns `Cache-Control` of a key set that is served from memory. Since the database
  * confirmed the key set, another process may have published a key, which signs `limits.signingKeyPublicationPeriod`
- * later at the earliest. Caches must not keep the key set, which lacks that key, until then.
+ * later at the earliest. Caches must not serve the key set, which lacks that key, after that.
  * @param age milliseconds since the database last confirmed the key set
  * @throws ApiError unavailable if a key that is missing from the key set may sign already
  */

@@ -22,12 +22,15 @@ export const JWT_PLACEHOLDER = '~'
 
 const liveTokens = new WeakMap<object, ActiveToken>()
 
-/** Returns the verified token from which `findLiveToken` created this token of oidc-provider; undefined in a revocation request. */
+/**
+ * Returns the verified token from which `findLiveToken` created this token of oidc-provider; undefined in a revocation
+ * request.
+ */
 export const liveTokenOf = (token: object): ActiveToken | undefined => liveTokens.get(token)
 
 /**
  * oidc-provider's `AccessToken.find`: returns an active access token of this issuer. In a revocation request, the token
- * must only be unexpired.
+ * must only have a valid signature and be unexpired.
  * @param value the JWT, or JWT_PLACEHOLDER
  * @throws ApiError too_many_requests at userinfo
  */
@@ -70,7 +73,7 @@ const isLive = (found: Pick<ActiveToken, 'claims'>): found is ActiveToken => 'ac
 
 /**
  * Adds an access token to the revocation list for the rest of its lifetime (docs/contract.md#grant-and-client-rules
- * rule 4), and records the event.
+ * rule 4), and records the event, unless the token is in the list already.
  */
 async function revokeAccessToken(
   request: RequestContext,

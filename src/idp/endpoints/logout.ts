@@ -106,7 +106,7 @@ export async function confirmLogout(request: RequestContext, ctx: KoaContext, va
 }
 
 /**
- * Reads and validates the parameters. Never redirects to a URI that the client has not registered.
+ * Reads and validates the parameters. Never returns a redirect URI that the client has not registered.
  * @throws invalid_request
  */
 async function readLogoutRequest(request: RequestContext, values: Form): Promise<LogoutRequest> {
@@ -150,13 +150,13 @@ async function requireLogoutClient(
   const clientId = tokenHint?.clientId ?? claimedClientId
   if (clientId === undefined) return {}
   const client = await findLogoutClient(request, clientId)
-  if (!client) throw invalidRequest('client_id is not the id of a client of this issuer')
+  if (!client) throw invalidRequest('client_id or the client of the id_token_hint is not a client of this issuer')
   return client === 'gone' ? {} : { client, hint: tokenHint?.hint }
 }
 
 /**
  * Finds the client that sends the browser. Returns undefined if the client is unknown, and 'gone' if it was deleted or
- * disabled, or if its metadata document cannot be fetched. Users of such a client can still sign out, but they are
+ * disabled, or if its metadata document cannot be used. Users of such a client can still sign out, but they are
  * asked for confirmation and not redirected.
  */
 async function findLogoutClient(request: RequestContext, clientId: string): Promise<ClientRow | 'gone' | undefined> {

@@ -44,7 +44,7 @@ export async function serveSession(request: RequestContext, ctx: KoaContext, for
     return respondUnauthorized(
       request,
       ctx,
-      'the access token is invalid or has expired, or it was not issued for a session of this client',
+      'the access token is invalid or has expired, or it does not belong to a session of the client in its audience',
     )
   await consumeRateLimit(request, ctx, 'userinfo', liveToken.claims.jti)
 

@@ -18,7 +18,7 @@ export const authorizationCode: GrantType = {
     if (verifier !== undefined && !/^[\w.~-]{43,128}$/.test(verifier)) throw new errors.InvalidGrant({})
     await libraryHandler(ctx)
     requireGrantedResources(ctx, ctx.oidc.entities.AuthorizationCode)
-    // The session stores the id of its current refresh token (docs/contract.md#sessions).
+    // The session stores the ids of its refresh tokens (docs/contract.md#sessions).
     const { sid } = ctx.oidc.entities.AuthorizationCode ?? {}
     const { refresh_token: refreshToken } = ctx.body as { refresh_token?: string }
     if (sid && refreshToken) unitOfWork.updateSession(context, sid, { refresh: refreshTokenId(refreshToken) })

@@ -6,7 +6,10 @@ import type { RequestContext } from '../request-context.js'
  * `grantTypes` of src/resources/clients/settings.ts.
  */
 export interface GrantType {
-  /** The parameters of the grant. oidc-provider removes all others from `ctx.oidc.params` before `handle` is called. */
+  /**
+   * The parameters of the grant. oidc-provider removes all others, except those of the client authentication, from
+   * `ctx.oidc.params` before `handle` is called.
+   */
   readonly parameters: readonly string[]
   /** The parameters that a request may repeat. */
   readonly repeatable: readonly string[]

@@ -8,8 +8,8 @@ import type { GrantType } from './grant.js'
 /**
  * Refresh token grant with rotation (RFC 6749 section 6, RFC 9700 section 4.14.2, docs/contract.md#refresh).
  * oidc-provider's handler limits the access token to the requested scope (an empty parameter counts as absent, RFC 6749
- * section 3.2), and the new refresh token keeps the full scope. `rotateRefreshToken` in provider.ts turns on rotation. Reuse is detected in this file. `UnitOfWork.commit`
- * ensures that only one of several concurrent refreshes succeeds.
+ * section 3.2), and the new refresh token keeps the full scope. `rotateRefreshToken` in provider.ts turns on rotation.
+ * Reuse is detected in this file. `UnitOfWork.commit` ensures that only one of several concurrent refreshes succeeds.
  */
 export const refreshToken: GrantType = {
   parameters: ['refresh_token', 'scope', 'resource'],
@@ -29,7 +29,7 @@ export const refreshToken: GrantType = {
 }
 
 /**
- * Revokes the token family if a used refresh token is presented again, even if the request has other errors
+ * Revokes the token family if a client presents its used refresh token again, even if the request has other errors
  * (docs/contract.md#reuse-of-codes-and-refresh-tokens). oidc-provider checks scope, grant and account before it detects
  * reuse, so it would not detect an attacker who requests a wrong scope.
  * @throws InvalidGrant if the refresh token was used before

@@ -136,7 +136,10 @@ interface ExchangeFactsRow {
   status: string | null
   confidential: boolean
   settings: ClientSettings
-  /** Settings of the client that the subject token was issued to; null for a client with a metadata document. */
+  /**
+   * Settings of the client that the subject token was issued to; null for a client without a row
+   * (`sourceRestrictionOf`).
+   */
   sourceSettings: ClientSettings | null
   userStatus: string | null
   membership: Membership | null

@@ -49,7 +49,7 @@ function hookClients(provider: Provider, grantTypes: readonly string[]): void {
   const { Client } = provider
   replaceMethod(Client, 'find', () => withRequest(createClientFinder(provider, grantTypes)))
   const { prototype } = Client
-  // Only hashes of client secrets are stored, and two secrets are valid for a while after a rotation.
+  // Only hashes of client secrets are stored, and the old secret stays valid for a while after a rotation.
   replaceMethod(
     prototype,
     'compareClientSecret',

@@ -192,7 +192,10 @@ export function openIssuerRuntimes(gatehouse: Gatehouse): IssuerRuntimes {
     return taken
   }
 
-  /** Compares the versions of cache entries with the database, and sets `checkedAt` of outdated entries to 0. */
+  /**
+   * Compares the versions of cache entries with the database, and sets `checkedAt` to the current time, or to 0 for
+   * outdated entries.
+   */
   function compareVersions(context: Context, entries: ReadonlyMap<string, CacheEntry>): Promise<void> {
     const now = context.now()
     const done = context.database

@@ -5,7 +5,7 @@
 
 const METHOD_URN_PREFIX = 'urn:svc:method:'
 
-/** Returns the methods that `acr_values` requires; undefined if it is empty or also accepts other values. */
+/** Returns the methods of which `acr_values` requires one; undefined if it is absent, empty or has other values. */
 export function requestedMethods(acrValues: string | undefined): string[] | undefined {
   const values = (acrValues ?? '').split(' ').filter((value) => value !== '')
   if (values.length === 0 || !values.every((value) => value.startsWith(METHOD_URN_PREFIX))) return undefined

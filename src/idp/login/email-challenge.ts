@@ -1,6 +1,6 @@
 /**
- * Creates, sends and verifies codes and links by email. Only a keyed hash of a code or link is stored, in the state of
- * the login transaction that requested it. A code or link expires after ten minutes or five attempts.
+ * Creates, sends and verifies codes and links by email. The state of the login transaction that requested a code or
+ * link contains only its keyed hash. A code or link expires after ten minutes or five failed attempts.
  */
 import { randomInt } from 'node:crypto'
 import { limits } from '../../kernel/limits.js'
@@ -26,11 +26,14 @@ export interface EmailChallengeRequest {
   loginTransaction: LoginTransaction
   view: View
   purpose: MailPurpose
-  /** The recipient; null if no email is sent, because the entered address belongs to no user. */
+  /** The recipient; null if no email is sent, for example because the entered username belongs to no user. */
   email: string | null
-  /** The username or address as entered, by which emails are counted, whether or not it belongs to a user. */
+  /**
+   * The username or address as entered, by which emails are counted, whether or not it belongs to a user; the username
+   * for the purpose `verify`.
+   */
   enteredAddress: string
-  /** The user of the entered address; null if there is none. */
+  /** The user who signs in, resets the password or verifies the address; null for sign-up or an unknown username. */
   user: SignInUser | null
   /** A message that is sent instead of a code, because the address already has an account. */
   replacementMessage?: MessageKind
@@ -45,7 +48,7 @@ const messageKinds: Readonly<Record<MailPurpose, MessageKind>> = {
 
 /**
  * Returns a transition to the step in `to`, which asks for the code or link. The transition also sends the email. If
- * the rate limit of the address is exceeded, returns a transition to the step `sign_in` instead.
+ * the rate limit is exceeded, returns a transition to the step `sign_in` instead.
  */
 export async function sendEmailChallenge(
   request: RequestContext,
@@ -59,10 +62,9 @@ export async function sendEmailChallenge(
 }
 
 /**
- * Returns the key by which emails, and failed attempts for an address without a user, are counted: a hash of the
- * entered address. Anyone can request
- * codes for any address, and guess them. Therefore a user who has already signed in and verifies an address (purpose
- * `verify`) is counted by user id, so that other callers cannot exhaust the limits of this user.
+ * Returns the key by which emails are counted, and failed attempts for an address without a user or for the purpose
+ * `verify`: a hash of the entered address, or the user id for the purpose `verify`. Anyone can request codes for any
+ * address, and guess them, but must not exhaust the limits of a user who has already signed in and verifies an address.
  */
 const rateLimitKey = (
   { runtime }: RequestContext,
@@ -73,7 +75,7 @@ const rateLimitKey = (
   purpose === 'verify' ? `verify:${user!.id}` : sha256(`${runtime.issuer.id} ${usernameKeyOf(address)}`).slice(0, 32)
 
 /**
- * Counts an email against the rate limit of its address.
+ * Counts an email against the rate limit of the entered address or, for the purpose `verify`, of the user.
  * @returns false if the limit is exceeded
  */
 export async function consumeEmailRateLimit(
@@ -144,8 +146,8 @@ export type EmailChallengeDecision =
   | { outcome: 'wrong' | 'expired'; emailChallenge: EmailChallenge }
 
 /**
- * Verifies a code or link. A wrong code or link counts as a failed attempt for this challenge and for the user. While
- * the user is locked, every code is wrong.
+ * Verifies a code or link. A wrong code or link counts as a failed attempt for this challenge and for the user, or,
+ * without a user, for the entered address. During a lock, every code is wrong.
  * @param secret as entered; spaces and hyphens in a code are ignored
  */
 export async function verifyEmailChallenge(

@@ -1,7 +1,8 @@
 /**
  * The interaction endpoint (docs/contract.md#login-transactions): identifies the browser, loads the state of its login
- * transaction and handles the submitted form. The step of the form returns a transition, and next-step.ts determines
- * the next step. A form is accepted only from the browser to which it was shown, and only if it is the latest form.
+ * transaction and handles the submitted form. The step of the form returns a transition. If the step is done,
+ * next-step.ts determines the next step. A form is accepted only from the browser to which it was shown, and only if it
+ * is the latest form. The consent form has no login transaction (steps/consent.ts).
  */
 
 import type { Context as KoaContext } from 'koa'
@@ -49,7 +50,7 @@ interface WithBrowserSession {
   browserSession: BrowserSession
 }
 
-/** The state after a transition, and the messages to show. */
+/** The state after a transition, and what to send: a redirect, or the page of the step with messages. */
 interface TransitionResult {
   to: LoginState
   problems: readonly PageMessage[]
@@ -122,7 +123,10 @@ const findInteraction = async (
   uid: string,
 ): Promise<Interaction | undefined> => (hasInteractionCookie(ctx, uid) ? provider.Interaction.find(uid) : undefined)
 
-/** Finds the login transaction with a `uid`. The signed interaction cookie of the browser must contain the `uid`. */
+/**
+ * Finds the login transaction with a `uid`; undefined if there is none, it has expired, or the signed interaction
+ * cookie of the browser does not contain the `uid`.
+ */
 async function findLoginTransaction(
   request: RequestContext,
   ctx: KoaContext,
@@ -171,8 +175,8 @@ async function handleSubmission(request: RequestContext, loginRequest: LoginRequ
 }
 
 /**
- * Handles the return of the browser from an upstream provider. The browser has the interaction cookie and a one-time
- * handle, so the request is processed like a submitted form.
+ * Handles the return of the browser from an upstream provider. The interaction cookie and the one-time handle replace a
+ * form token, so the request is processed like a submitted form.
  */
 async function handleUpstreamReturn(
   request: RequestContext,
@@ -217,8 +221,8 @@ async function rejectIfRateLimited(request: RequestContext, loginRequest: LoginR
 }
 
 /**
- * Applies a transition with all of its effects, or nothing. Of several submissions of a form, only the first one is
- * applied.
+ * Applies a transition with all of its database writes, or its replacement if it is refused, and sends the response. Of
+ * several submissions of a form, only one is applied.
  */
 async function applyTransition(
   request: RequestContext,
@@ -268,8 +272,8 @@ async function runTransition(
 /**
  * Commits a transition in one transaction: applies its effects, and if the step is done, determines and prepares the
  * next step.
- * @throws TransitionRefused if the transition cannot be applied, with another transition that explains why; StaleForm
- *   if the form is not the latest one
+ * @throws TransitionRefused if the transition cannot be applied, with the transition to apply instead; StaleForm if the
+ *   form is not the latest one; LoginAbortedError
  */
 async function commitTransition(
   request: RequestContext,
@@ -308,7 +312,10 @@ const staleTransition = (state: LoginState): Transition => ({
   problems: [{ key: 'stale' }],
 })
 
-/** Sends the response after the last step, also to a second submission of the last form (a double click). */
+/**
+ * Sends the response after the last step, also to a second submission of the last form (a double click). Sends the
+ * error page if the last step is not completed.
+ */
 function sendFinalResponse({ runtime }: RequestContext, { ctx, loginTransaction }: LoginRequest): void {
   if (loginTransaction.sendFinalResponse(ctx)) return
   ctx.status = 400

@@ -92,8 +92,8 @@ export async function createInvitationTransaction(
 }
 
 /**
- * Converts an error of the acceptance to a LoginAbortedError with a page that explains it. Returns other errors
- * unchanged. The invitation may have changed during the sign-in.
+ * Converts the error of an invitation that cannot be accepted to a LoginAbortedError with a page that explains it.
+ * Returns other errors unchanged. The invitation may have changed during the sign-in.
  */
 function toLoginAborted({ runtime }: RequestContext, error: unknown, { organization }: InvitationFacts): unknown {
   if (!(error instanceof ApiError)) return error

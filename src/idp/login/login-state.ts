@@ -1,7 +1,7 @@
 /**
  * The state of a login transaction (docs/contract.md#login-transactions): a row that is updated with optimistic
- * locking. A form contains the version for which it was shown, with a keyed hash, so that it can be submitted only
- * once, in order, and by the browser to which it was shown.
+ * locking. A form contains the version for which it was shown, with a keyed hash of the version and the uid, so that it
+ * is accepted only once, in order, and in its login transaction.
  */
 import { createHmac } from 'node:crypto'
 import { limits } from '../../kernel/limits.js'
@@ -17,7 +17,7 @@ import type { RequestContext } from '../request-context.js'
 export const factors = ['passkey', 'totp', 'backup_codes'] as const
 export type Factor = (typeof factors)[number]
 
-/** The steps, in no particular order. next-step.ts determines which step follows. */
+/** The steps, in no particular order. next-step.ts determines which step follows a completed step. */
 export type StepName =
   | 'account'
   | 'invitation'
@@ -41,7 +41,7 @@ export type StepName =
 /** The purpose of a code or link by email, which determines what the code or link proves. */
 export type MailPurpose = 'sign_in' | 'sign_up' | 'verify' | 'reset'
 
-/** A code or link that was sent by email. Only its keyed hash is stored. */
+/** A code or link by email. The state contains only its keyed hash. */
 export interface EmailChallenge {
   purpose: MailPurpose
   email: string
@@ -49,9 +49,9 @@ export interface EmailChallenge {
   /** Unix milliseconds. */
   expiresAt: number
   attempts: number
-  /** No submission can be correct, because no code was sent. */
+  /** No submission can be correct, because no code or link was sent. */
   isDummy: boolean
-  /** The user with this address; null if there is none. */
+  /** The user who signs in, resets the password or verifies the address; null for sign-up or an unknown username. */
   user: SignInUser | null
 }
 
@@ -78,21 +78,21 @@ export interface LinkCandidate extends UpstreamIdentity {
   name: string
   /** The email address, verified by the provider. */
   email: string
-  /** Ids of the users with this email address. */
+  /** Ids of the users to whom the account can be linked. */
   ownerIds: string[]
 }
 
-/** The data that a user has entered to sign up. */
+/** The data of a sign-up, which the user has entered or an upstream provider has sent. */
 export interface SignUpDetails {
   email: string
-  /** Null for sign-up without a password. */
+  /** Null for sign-up without a password, and in the data that fills the form again (`withoutPassword`). */
   passwordHash: string | null
   profile: Record<string, string>
   /** Why the user signs up, for the administrator who approves the account; null if not entered. */
   reason: string | null
   /** Id of the new user. Set only for sign-up with a passkey, because a passkey contains the id of its user. */
   userId?: string
-  /** The email address was verified in this login transaction. */
+  /** The email address was verified with a code or link in this login transaction. */
   emailProved?: boolean
 }
 
@@ -127,7 +127,10 @@ export interface RecoveryState {
   tokenHash: string
   /** Ids of the credentials that the user has lost. They are removed when the recovery is completed. */
   lostCredentialIds: string[]
-  /** A second factor is among the lost credentials, so a new one is set up. */
+  /**
+   * A second factor is among the lost credentials. A new one is set up unless the sign-in uses another second factor or
+   * no method for it is enabled.
+   */
   lostSecondFactor: boolean
   /** The link was consumed in this login transaction. */
   consumed?: boolean
@@ -137,51 +140,51 @@ export interface RecoveryState {
 
 export interface LoginState {
   step: StepName | 'done'
-  /** The username or email address as last entered, which forms show again. */
+  /** The username or email address that forms show: as last entered, or from a source such as `login_hint`. */
   username: string
   /**
-   * The user who has proved the first factor in this login transaction or, with `reusesSession`, the user of the browser
-   * session; null before that.
+   * The user who has proved the first factor, signed up or used a recovery link in this login transaction or, with
+   * `reusesSession`, the user of the browser session; null before that.
    */
   user: SignInUser | null
-  /** Unix milliseconds. A credential change at or after this time ends the sign-in. */
+  /** Unix milliseconds. A credential change at or after this time ends the sign-in (`isSignInOutdated`). */
   since?: number
-  /** Proved factors as `amr` values (RFC 8176). */
+  /** Proved factors as `amr` values (RFC 8176); with `reusesSession`, those of the browser session. */
   amr: string[]
   /** Proved factors as kinds of authentication methods, in the order of use. */
   methods: string[]
-  /** The email address that this sign-in has proved. */
+  /** The email address that the user has proved by signing in, or resetting the password, by email. */
   provenEmail?: string
   /** `user` is the user of the existing browser session, who has not signed in again in this login transaction. */
   reusesSession?: boolean
-  /** The user must set a new password, because the old one is no longer accepted, or was forgotten. */
+  /** The user must set a new password (steps/new-password.ts). */
   mustChangePassword?: boolean
   /** The second factors of which the user must use one, the preferred one first. */
   factors?: Factor[]
   enrolling?: PendingEnrollment
-  /** The user has set up a second factor or used the last backup code, so backup codes are offered. */
+  /** The user has set up a second factor, or used or lost the backup codes, so new ones are offered. */
   offersBackupCodes?: boolean
   emailChallenge?: EmailChallenge
   signUp?: SignUpDetails
   upstream?: UpstreamAttempt
-  /** The upstream account that the user is asked to link. */
+  /** The upstream account that a user is asked to link after signing in as an owner of its email address. */
   linkOffer?: LinkCandidate
-  /** The upstream account that is linked as soon as no second factor is pending. */
+  /** The upstream account that is linked, if still allowed, as soon as no second factor is pending. */
   pendingLink?: LinkCandidate
   /** The invitation, in a login transaction that accepts one. */
   invitation?: InvitationFacts
   recovery?: RecoveryState
-  /** The organization that the user has chosen; undefined before the choice. */
+  /** The organization that the user has chosen, or the only possible one; undefined before that. */
   orgId?: string | null
 }
 
 export interface LoginSnapshot {
   state: LoginState
-  /** Incremented by every transition; 0 if no state is saved yet. */
+  /** Incremented by every transition and restart; 0 if no state is saved yet. */
   version: number
 }
 
-/** The state before any form was submitted. */
+/** Returns the state of a sign-in that starts with the step `sign_in`. */
 export const initialState = (username = ''): LoginState => ({
   step: 'sign_in',
   username: truncateText(username, 254),
@@ -214,7 +217,7 @@ export async function snapshotOf(
   return snapshot
 }
 
-/** The form was already submitted, or belongs to an earlier step. */
+/** The version is not the current one, for example because the form was already submitted. */
 export class StaleForm extends Error {}
 
 const insertStateSql = `
@@ -226,7 +229,7 @@ const claimVersionSql = `
 const saveSql = 'UPDATE login_states SET state = $3::jsonb WHERE issuer_id = $1 AND uid = $2'
 
 /**
- * Saves the state of a snapshot as the next version, so that exactly one of several concurrent submissions continues.
+ * Saves the state of a snapshot as the next version, so that only one of several concurrent submissions is applied.
  * The others wait until the transaction of the first one has ended. Must be the first write of the transaction.
  * @throws StaleForm if the version of the snapshot is not the current one
  */

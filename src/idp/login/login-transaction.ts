@@ -14,7 +14,7 @@ import { createRecoveryState } from './recovery-link.js'
 
 export interface LoginTransaction {
   readonly uid: string
-  /** Returns a parameter of the authorization request; undefined if it is absent, and for invitations. */
+  /** Returns a parameter of the authorization request; undefined if it is absent or not text, and for invitations. */
   param(name: string): string | undefined
   readonly clientName: string | undefined
   /** The organization that the parameter `org` selects; null for none. */
@@ -26,12 +26,12 @@ export interface LoginTransaction {
   /** The invitation that the login transaction accepts; undefined for an authorization request. */
   readonly invitation: { email: string } | undefined
   /**
-   * Checks that the invitation, if there is one, is still valid. Must be called in the transaction that creates an
-   * account.
+   * Checks that the invitation, if there is one, is still valid, and locks it. Must be called in the transaction that
+   * creates an account.
    * @throws LoginAbortedError if the invitation is no longer valid
    */
   requireOpenInvitation(tx: Context): Promise<void>
-  /** Creates the state for a browser that has submitted no form yet. */
+  /** Returns the state to use if no state is saved yet, or if the saved step is unknown. */
   createInitialState(): Promise<LoginState>
   /**
    * Completes the login transaction after the last step, in the database transaction `tx` of that step. Writes that
@@ -43,7 +43,10 @@ export interface LoginTransaction {
   sendFinalResponse(ctx: KoaContext): boolean
 }
 
-/** The login transaction cannot be completed. The writes of the step are rolled back, and `respond` sends a page. */
+/**
+ * The login transaction cannot be completed. The database transaction of the step is rolled back, and `respond` sends a
+ * page.
+ */
 export class LoginAbortedError extends Error {
   constructor(readonly respond: (ctx: KoaContext) => void) {
     super('the login transaction cannot be completed')
@@ -52,8 +55,8 @@ export class LoginAbortedError extends Error {
 
 /**
  * Creates the login transaction of an authorization request.
- * @returns undefined if the client no longer exists
- * @throws OIDCProviderError if the issuer is not active
+ * @returns undefined if there is no such client
+ * @throws OIDCProviderError if the issuer is not active, or if the metadata document of the client cannot be used
  */
 export async function createAuthorizationTransaction(
   request: RequestContext,
@@ -111,7 +114,7 @@ export async function createAuthorizationTransaction(
   }
 }
 
-/** Returns an active user; null for a user with another status, who cannot sign in. */
+/** Returns an active user; null if the user does not exist, or has another status and therefore cannot sign in. */
 async function findActiveUser({ context, runtime }: RequestContext, id: string) {
   const { id: issuerId, accountId } = runtime.issuer
   const user = await context.db.user.findFirst({
@@ -121,7 +124,7 @@ async function findActiveUser({ context, runtime }: RequestContext, id: string) 
   return user && { ...user, issuerId, accountId }
 }
 
-/** Passes the result of the sign-in to oidc-provider. */
+/** Passes the result to oidc-provider. After a new sign-in, also records it and ends the session of another user. */
 async function completeAuthorization(
   request: RequestContext,
   tx: Context,

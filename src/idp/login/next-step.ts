@@ -35,7 +35,10 @@ interface LoginFacts extends FactorFacts {
   /** The email address of the user; null if there is none. */
   email: string | null
   emailVerified: boolean
-  /** Ids of organizations from which the user can choose; at most two, because with two the user must choose. */
+  /**
+   * Ids of organizations from which the user can choose; at most two, because with two the user must choose. Empty if
+   * the user is not asked to choose.
+   */
   organizations: string[]
 }
 
@@ -87,8 +90,11 @@ async function loadLoginFacts(
 }
 
 /**
- * Returns the state with the next step, and the messages to show with it.
+ * Returns the state with the next step, and the messages to show with it. Once no second factor is pending, also
+ * verifies the proved email address, completes the recovery and links the upstream account. Records the failed sign-in
+ * of an inactive user.
  * @param tx the transaction of the completed step, whose uncommitted writes are taken into account
+ * @throws TransitionRefused if another user has linked the upstream account at the same time
  */
 export async function determineNextStep(
   request: RequestContext,
@@ -103,8 +109,8 @@ export async function determineNextStep(
   if (facts.status === 'pending_approval' && state.signUp) return { to: { ...state, step: 'waiting' }, problems: [] }
   if (facts.status !== 'active') {
     const method = state.methods.at(-1)
-    // `methods` is empty after a correct password or passkey of an inactive user, for which the failed sign-in has
-    // already been recorded.
+    // `methods` is empty for an existing session and a recovery link, which are not recorded as failed sign-ins, and
+    // after a correct password or passkey of an inactive user, for which the failed sign-in has already been recorded.
     if (method !== undefined) await recordSignInFailure(tx, user, user, { method, reason: facts.status })
     return { to: resetState(state, username), problems: [deniedMessage(facts)] }
   }
@@ -169,7 +175,7 @@ function selectNextStep(
   const { settings } = request.runtime.issuer
   const isSingleFactor = !state.reusesSession && !state.amr.includes('mfa')
   const activeRecovery = state.recovery?.consumed ? state.recovery : undefined
-  // 1. The second factor, before anything can be read or changed.
+  // 1. The second factor, before the following steps show or change data of the user.
   const [factor] = state.factors
   if (factor) return factor
   if (isSingleFactor && hasSecondFactor(request, facts)) return 'no_factor'
@@ -183,8 +189,8 @@ function selectNextStep(
   if (!state.reusesSession && hasLinkOffer(request, state)) return 'link'
   // 5. The choice of an organization.
   if (state.orgId === undefined && facts.organizations.length > 1) return 'organization'
-  // 6. Enrollment of a required second factor, of a passkey after a recovery if the issuer has no passwords, and of
-  // backup codes.
+  // 6. Enrollment of a second factor that is required or was lost, of a passkey after a recovery if the issuer has
+  // passkeys but no passwords and the user has no passkey, and of backup codes.
   if (
     isSingleFactor &&
     (isMfaRequired(request, facts) || (activeRecovery?.lostSecondFactor && canReplaceFactor(request)))

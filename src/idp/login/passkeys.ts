@@ -1,7 +1,7 @@
 /**
  * Passkeys on the hosted pages: WebAuthn options and verification. The challenge is derived from the login transaction
  * and the version of its form. Each version accepts one submission, so a challenge is valid once and in one browser,
- * and does not have to be stored.
+ * and does not have to be stored. The step `enroll_passkey` uses stored challenges instead.
  */
 import { createHmac } from 'node:crypto'
 import { limits } from '../../kernel/limits.js'
@@ -29,8 +29,8 @@ export function relyingParty({ runtime }: RequestContext): { rpId: string; origi
 
 /**
  * Creates the values that a passkey response to the form of this version must match.
- * @param answer the passkey response, if the browser has sent one. Its challenge is accepted if it was derived from an
- *   older key in SECRET_KEY.
+ * @param answer the passkey response, if the browser has sent one. Its challenge is also accepted if it was derived
+ *   from an older key in SECRET_KEY.
  */
 export function createCeremony(
   request: RequestContext,

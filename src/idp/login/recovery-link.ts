@@ -1,7 +1,7 @@
 /**
- * Recovery links of administrators (docs/decisions/0053). A browser that opens such a link is redirected to the sign-in
- * of the console, which starts with the step `recovery`. Opening the link does not consume it, because software that
- * scans messages opens links too.
+ * Recovery links of administrators (docs/decisions/0053). A browser that opens a valid link is redirected to the
+ * sign-in of the console, which starts with the step `recovery`. Opening the link does not consume it, because software
+ * that scans messages opens links too.
  */
 import type { Context as KoaContext } from 'koa'
 import { limits } from '../../kernel/limits.js'
@@ -37,7 +37,7 @@ export async function handleRecoveryLink(request: RequestContext, ctx: KoaContex
   ctx.body = ''
 }
 
-/** Returns the initial state of a sign-in in a browser that has opened a valid recovery link; otherwise undefined. */
+/** Returns the initial state in a browser that has opened a recovery link that is still valid; otherwise undefined. */
 export async function createRecoveryState(
   { context, runtime }: RequestContext,
   ctx: KoaContext,

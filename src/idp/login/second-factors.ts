@@ -24,7 +24,7 @@ export interface FactorFacts {
   verifiers: string[]
   /** Relying party ids of the user's passkeys; null for a passkey without one. */
   passkeyRpIds: (string | null)[]
-  /** An organization that the tokens will name requires two factors. */
+  /** The selected organization or, if none is selected, any organization of the user requires two factors. */
   organizationRequiresMfa: boolean
   /** Any organization of the user requires two factors. */
   anyOrganizationRequiresMfa: boolean
@@ -48,7 +48,7 @@ const hasFactor = (
   verifiers.includes(factor) &&
   (isMethodEnabled(request, factor) || isMfaRequiredByIssuer(request) || anyOrganizationRequiresMfa)
 
-/** Checks whether the user has any second factor, including passkeys of other hosts of the issuer. */
+/** Checks whether the user has any second factor that counts, including passkeys of other hosts of the issuer. */
 export const hasSecondFactor = (request: RequestContext, facts: FactorFacts): boolean =>
   factors.some((factor) => hasFactor(request, facts, factor))
 
@@ -67,8 +67,9 @@ const usableFactors = (request: RequestContext, facts: FactorFacts): Factor[] =>
 
 /**
  * Returns the second factors of which the user must use one, the preferred one first; empty if none is required or
- * usable on this host. A user who has a second factor must always use one. If `acr_values` requires methods (RFC 9470)
- * that are second factors of the user, it must be one of these methods.
+ * usable on this host. A user who has a second factor must use one unless the sign-in has two factors already. If
+ * `acr_values` requires methods (RFC 9470), none of which the sign-in has used, and some of them are second factors of
+ * the user, it must be one of these, even if the sign-in has two factors already.
  */
 export function requiredFactors(
   request: RequestContext,
@@ -102,7 +103,7 @@ export const enrollmentSteps = (request: RequestContext): ('enroll_totp' | 'enro
   ...(isMethodEnabled(request, 'passkey') ? (['enroll_passkey'] as const) : []),
 ]
 
-/** Checks whether a user who has set up another second factor also gets backup codes. */
+/** Checks whether a user to whom backup codes are offered (`offersBackupCodes`) has none and can get them. */
 export const needsBackupCodes = (request: RequestContext, facts: FactorFacts): boolean =>
   (isMethodEnabled(request, 'backup_codes') || hasNoEnrollableMethod(request)) &&
   !facts.verifiers.includes('backup_codes')
@@ -111,7 +112,7 @@ export const needsBackupCodes = (request: RequestContext, facts: FactorFacts): b
  * Creates the transition of a submitted code. The code is checked and consumed in the transaction of the transition.
  * Failures are counted separately from those of the first factor, so that wrong codes do not lock the first factor, and
  * wrong passwords do not lock the second factor.
- * @param consumeCode checks and consumes the code; returns undefined if it is wrong
+ * @param consumeCode checks and consumes the code; returns undefined if it is wrong or was used already
  */
 export async function codeTransition(
   { context }: RequestContext,
@@ -140,7 +141,7 @@ export async function codeTransition(
       const wrongCodeKey = method === 'backup_codes' ? 'backup_code_wrong' : 'factor_wrong'
       if (!used) throw new TransitionRefused({ to: state, problems: [{ key: wrongCodeKey }] })
       await recordCredentialVerification(withUserActor(tx, user), user, method, used.verifierId)
-      // A user who has used the last backup code gets new ones.
+      // A user who has used the last backup code is offered new ones.
       return used.isLastCode ? { ...provedState, offersBackupCodes: true } : provedState
     },
     onSettled: async () => {

@@ -12,7 +12,7 @@ import type { TextKey } from './pages/texts.js'
 
 const signUpSettings = ({ runtime }: RequestContext) => runtime.issuer.settings.signup ?? {}
 
-/** Sign-up methods of the hosted pages. The first enabled method gets the main button. */
+/** Methods of the sign-up form. The first enabled method gets the main button. */
 const signUpMethods = ['password', 'mail', 'passkey'] as const
 export type SignUpMethod = (typeof signUpMethods)[number]
 const signUpMethodByKind: Partial<Record<string, SignUpMethod>> = {
@@ -23,8 +23,8 @@ const signUpMethodByKind: Partial<Record<string, SignUpMethod>> = {
 }
 
 /**
- * Returns the enabled sign-up methods. Sign-up by email, which creates an account without a password, is offered only
- * if sign-up with a password is not enabled.
+ * Returns the enabled methods of the sign-up form. Sign-up by email, which creates an account without a password, is
+ * offered only if sign-up with a password is not enabled.
  */
 export function enabledSignUpMethods({ runtime }: RequestContext): SignUpMethod[] {
   const { methods } = runtime.issuer
@@ -34,7 +34,7 @@ export function enabledSignUpMethods({ runtime }: RequestContext): SignUpMethod[
   )
 }
 
-/** Checks whether sign-up is possible. With the mode `invite_only`, sign-up needs an invitation. */
+/** Checks whether the sign-up form can be used. With the mode `invite_only`, sign-up needs an invitation. */
 export const maySignUp = (request: RequestContext, loginTransaction: LoginTransaction): boolean =>
   enabledSignUpMethods(request).length > 0 &&
   (signUpSettings(request).mode !== 'invite_only' || loginTransaction.invitation !== undefined)
@@ -60,8 +60,8 @@ const isInDomain = (domain: string, parentDomain: string): boolean =>
   domain === parentDomain || domain.endsWith(`.${parentDomain}`)
 
 /**
- * Returns the text that explains why an address cannot sign up; undefined if it can. The domain of an invited address
- * is not restricted.
+ * Returns the key of the text that explains why the rules do not allow an address to sign up; undefined if they do. The
+ * domain of an invited address is not restricted.
  */
 export function addressError(
   request: RequestContext,
@@ -127,7 +127,7 @@ export async function createAccount(
 }
 
 /**
- * Returns the state after sign-up in the transaction `tx`. Its `amr` contains the factors that the sign-up verified.
+ * Returns the state after sign-up in the transaction `tx`. Its `amr` contains the factors of the sign-up.
  */
 export function stateAfterSignUp(tx: Context, state: LoginState, user: SignInUser, emailProved: boolean): LoginState {
   const { signUp, amr, methods } = state

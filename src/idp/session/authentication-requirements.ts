@@ -1,7 +1,7 @@
 /**
  * Decides whether the sign-in of a browser meets the authentication requirements of an authorization request: two
  * factors if the issuer or an organization requires them, and a requested authentication method (RFC 9470,
- * docs/contract.md#recent-sign-in).
+ * docs/contract.md#recent-sign-in). Also decides whether a credential change has invalidated a sign-in.
  */
 import { SECOND } from '../../kernel/time.js'
 import type { Context } from '../../platform/context.js'
@@ -17,7 +17,7 @@ const mfaRequiredText = `SELECT EXISTS (SELECT 1 FROM organization_members m JOI
   WHERE m.issuer_id = $1 AND m.user_id = $2 AND ${activeMembershipSql} AND o.mfa_required AND ($3::text IS NULL OR o.id = $3)) AS required`
 
 /**
- * Checks whether the issuer, or an organization that the tokens will name, requires two factors.
+ * Checks whether the issuer, or an organization that the tokens may name, requires two factors.
  * @param orgId the selected organization; null for all organizations of the user, undefined while none is selected yet
  */
 export async function isSecondFactorRequired(
@@ -67,7 +67,10 @@ export async function isSignInOutdated(
  */
 export const timestampAfterOwnChange = (tx: Context): number => tx.now() + 1
 
-/** Like `isSignInOutdated`, for the finished sign-in of a browser. */
+/**
+ * Like `isSignInOutdated`, for the finished sign-in of a browser. Copies `since` of a new sign-in to the browser
+ * session.
+ */
 export async function isBrowserSessionOutdated(
   { context, runtime }: RequestContext,
   { oidc }: OpenIdContext,
@@ -93,8 +96,10 @@ const credentialsUnchangedSinceOf = ({ since, loginTs }: BrowserSession): number
 /** Authentication methods by `amr` value of a session. Other methods are found by the `acr` of the session. */
 const methodsByAmr: Readonly<Record<string, string>> = { pwd: 'password', hwk: 'passkey' }
 
-/** Returns the first value of `acr_values` whose method this browser session has used; undefined if there is none, or if `acr_values` also
- * contains values that are not methods. */
+/**
+ * Returns the first value of `acr_values` whose method this browser session has used; undefined if there is none, or if
+ * `acr_values` also contains values that are not methods.
+ */
 export function satisfiedAcr(ctx: OpenIdContext, { acr, amr = [] }: BrowserSession): string | undefined {
   const usedMethods = new Set(amr.map((value) => methodsByAmr[value]))
   return requestedMethods(textParameter(ctx, 'acr_values'))

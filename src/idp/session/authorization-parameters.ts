@@ -11,7 +11,8 @@ import { type OpenIdClient, type OpenIdContext, textParameter } from '../provide
 import type { RequestContext } from '../request-context.js'
 
 /**
- * Checks `response_mode`, `scope`, and that `audience` and `resource` are not combined. `resourceServerFor` has already
+ * Checks `response_mode`, `scope`, and that `audience` and `resource` are not combined. Sets the default scope of a
+ * client with a metadata document. `resourceServerFor` has already
  * checked whether the client may request the audience (docs/contract.md#grant-and-client-rules rule 5).
  * @throws UnsupportedResponseMode, InvalidTarget, InvalidScope
  */

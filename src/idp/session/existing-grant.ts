@@ -39,8 +39,8 @@ export async function loadExistingGrant(
   const { session, client } = ctx.oidc
   const prior = await loadPriorSession(request, ctx)
   const { orgId } = await loadOrganizationSelection(request, ctx)
-  // The organization was checked when the authorization request began. The client's restrictions may have changed
-  // during the sign-in.
+  // The parameter `org` of the request was checked when the authorization request began. The client's restrictions may
+  // have changed during the sign-in.
   if (orgId !== null) checkOrganization(request, client!, orgId)
   // The ID token has the requested `acr` if the sign-in of this browser satisfies it.
   const acr = satisfiedAcr(ctx, session!)
@@ -138,7 +138,9 @@ async function updateSessionAuthentication(
   })
 }
 
-/** Returns device data for the session. The fingerprint is a hash of request headers. */
+/**
+ * Returns device data for the session. The fingerprint is a hash of request headers; null unless the issuer enables it.
+ */
 function deviceOf({ context }: RequestContext, ctx: OpenIdContext, fingerprinting: boolean): Device {
   const browserHeaders = ['user-agent', 'accept-language', 'sec-ch-ua', 'sec-ch-ua-platform'].map((name) =>
     ctx.get(name),

@@ -52,7 +52,7 @@ function cachePerRequest<Answer>(
   }
 }
 
-/** Returns the latest session of this browser with this client; undefined if there is none. */
+/** Returns the latest session of this browser with this client; undefined if there is none or no user is signed in. */
 export const loadPriorSession = cachePerRequest(readPriorSession)
 
 async function readPriorSession(
@@ -75,8 +75,8 @@ const isPasswordChanged = cachePerRequest(isBrowserSessionOutdated)
 const tokenOnlyRevocationReasons = new Set<string | null>(['token_compromised', 'other'])
 
 /**
- * Creates the interaction policy of oidc-provider: its prompts with additional reasons to sign in, a prompt to choose
- * an organization, and consent for clients with a metadata document.
+ * Creates the interaction policy of oidc-provider: its prompts with additional reasons to sign in, prompts to choose
+ * an account or an organization, and consent for clients with a metadata document.
  */
 export function signInPolicy(): interactionPolicy.DefaultPolicy {
   const { Prompt, base } = interactionPolicy
@@ -169,7 +169,7 @@ interface OrganizationSelection {
 /**
  * Returns the organization that the tokens will name: the parameter `org`, which the request or the user's choice has
  * set (docs/contract.md#grant-and-client-rules rule 6). Without `org`, and if the client asks users to choose, it is
- * the organization of the latest session of this browser, or the only possible one.
+ * the organization of the latest session of this browser with the client, or the only possible one.
  */
 export const loadOrganizationSelection = cachePerRequest(readOrganizationSelection)
 
@@ -196,7 +196,7 @@ async function readOrganizationSelection(request: RequestContext, ctx: OpenIdCon
 
 /**
  * Checks whether the user must give consent: for a client with a metadata document, unless the session of this browser
- * with the client has the same organization and covers the requested scopes.
+ * with the client has the same organization and covers the requested scopes, and `prompt=consent` is not requested.
  */
 async function isConsentRequired(request: RequestContext, ctx: OpenIdContext): Promise<boolean> {
   const { client, account, session, result, prompts, requestParamScopes, resourceServers } = ctx.oidc

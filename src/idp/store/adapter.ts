@@ -40,9 +40,10 @@ export function refreshTokenId(value: string): string {
 const grantBoundKinds = new Set(['AuthorizationCode', 'RefreshToken'])
 
 /**
- * Reads a grant, code or refresh token, which is valid only while its session is active. For revocation ($5), the query
- * also finds artifacts of a suspended session, because they would become valid again with the session. It also returns
- * the version of the client and the status of the issuer (`CheckedClient`).
+ * Reads a grant, code or refresh token, which is valid only while its session is active or inactive. For revocation
+ * ($5), the query also finds artifacts of a suspended session, because they would become valid again with the session.
+ * It also returns the grant and the active user of a code or refresh token, the version of the client and the status of
+ * the issuer (`CheckedClient`).
  */
 const grantArtifactQuery: BatchQuery = {
   name: 'idp-find',

@@ -11,7 +11,8 @@ export interface ArtifactRow {
   /** Payload of the grant `grantId`, which oidc-provider reads next. */
   grant?: AdapterPayload | null
   /**
-   * Active user of a code or refresh token, whom oidc-provider reads after the grant; null or undefined without one.
+   * Active user of a code or refresh token, whom oidc-provider reads after the grant; null or undefined without an
+   * active user.
    */
   tokenUser?: AccountRow | null
   /** The registered client of the artifact; null for a client with a metadata document, and without a client. */

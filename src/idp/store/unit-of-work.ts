@@ -1,8 +1,8 @@
 /**
- * The writes of one request. The writes of oidc-provider's adapter are collected and committed in one statement: either
- * a code or refresh token is consumed, its successor stored and its session updated, or nothing is written. Therefore a
- * request that fails halfway loses no token, exactly one of several concurrent redemptions succeeds, and a refresh
- * costs one write (docs/decisions/0006).
+ * The writes of one request. The writes of oidc-provider's adapter are collected and committed in one statement (in one
+ * transaction with the changes of `addChange`): either a code or refresh token is consumed, its successor stored and
+ * its session updated, or nothing is written. Therefore a request that fails halfway loses no token, at most one of
+ * several concurrent redemptions succeeds, and a refresh costs one write (docs/decisions/0006).
  */
 import type { AdapterPayload } from 'oidc-provider'
 import { limits } from '../../kernel/limits.js'
@@ -35,10 +35,13 @@ interface SessionUpdate {
   idle_expires_at: number | null
 }
 
-/** The browser session of this request was ended, or replaced by another response, before the request was committed. */
+/**
+ * The browser session of this request was ended, or replaced by another response, before the request was committed, or
+ * its user may no longer start a session.
+ */
 export class SignInEndedError extends Error {}
 
-/** Another request has already consumed the code or refresh token of this request. */
+/** Another request has already consumed or deleted the code or refresh token of this request. */
 export class AlreadyConsumedError extends Error {
   constructor(readonly grantIds: string[]) {
     super('the code or refresh token was already consumed')
@@ -131,7 +134,8 @@ const committers = new WeakMap<DatabaseHandle, (input: CommitInput) => Promise<b
 
 /**
  * Commits the writes of a request, in one statement with those of other requests.
- * @returns false if an artifact was already consumed or a row to lock was deleted; then the other writes are not done
+ * @returns false if an artifact was already consumed or deleted, or if a row to lock was deleted; then the other writes
+ *   are not done
  */
 function commitInBatch(tools: DatabaseHandle, input: CommitInput): Promise<boolean> {
   let committer = committers.get(tools)
@@ -199,7 +203,7 @@ export class UnitOfWork {
     this.#deletes.set(key, artifact)
   }
 
-  /** Consumes an artifact. `commit` fails if another request has consumed the artifact before. */
+  /** Consumes an artifact. `commit` fails if another request has consumed or deleted the artifact before. */
   consume(artifact: Artifact): void {
     const key = `${artifact.kind} ${artifact.id}`
     this.#consumes.set(key, { ...artifact, grantId: this.#loaded.get(key)?.grantId })
@@ -243,8 +247,9 @@ export class UnitOfWork {
 
   /**
    * Commits all writes.
-   * @throws AlreadyConsumedError if another request consumed an artifact first; SignInEndedError if another request
-   *   ended or replaced the browser session first. In both cases nothing is written.
+   * @throws AlreadyConsumedError if another request consumed or deleted an artifact first; SignInEndedError if another
+   *   request ended or replaced the browser session first, or if the user may no longer start a session. In these cases
+   *   nothing is written.
    */
   async commit(context: Context): Promise<void> {
     const consume = [...this.#consumes.values()]

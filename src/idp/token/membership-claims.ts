@@ -8,8 +8,8 @@ import type { Membership } from '../../resources/organizations/membership.js'
 export type MembershipClaims = { organizations?: Membership[]; org_id?: string }
 
 /**
- * Returns the membership claims that a client may see: all memberships, or only that in the selected organization.
- * Empty claims are omitted.
+ * Returns the membership claims that a client may see: all memberships that the restriction allows, or only that in the
+ * selected organization. Empty claims are omitted.
  * @param memberships active memberships, which must be read for every token
  * @param restriction the restriction of the client
  * @param selectedOrgId the organization that was selected at sign-in; null for none

@@ -83,7 +83,7 @@ export function resourceServerFor(
       : audience === client.clientId || allowed_audiences.includes(audience)
   if (!allowed) {
     throw new errors.InvalidTarget(
-      'audience or resource is not allowed for this client; add it to allowed_audiences or allowed_resources',
+      'audience or resource is invalid or not allowed for this client; add it to allowed_audiences or allowed_resources',
     )
   }
   return jwtResourceServer(client, {

@@ -1,6 +1,6 @@
 /**
  * The child process of hashing.ts. Runs the tasks that it receives, and exits after `limits.hashingProcessIdleTimeout`
- * without a task.
+ * without a task, or when the parent process ends.
  */
 import { limits } from '../../kernel/limits.js'
 import { type HashTask, runHashTask } from './hashing.js'

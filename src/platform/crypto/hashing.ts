@@ -34,7 +34,7 @@ interface PendingHash {
 // 19 MiB, 2 iterations, parallelism 1: OWASP Password Storage Cheat Sheet and docs/contract.md#password-policy.
 const argon2Options = { type: argon2.argon2id, memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const
 
-/** Runs a task on a thread of this process. */
+/** Runs a task in this process. */
 export const runHashTask = ({ password, existingHash }: HashTask): Promise<HashResult> =>
   existingHash === undefined ? argon2.hash(password, argon2Options) : matchesPasswordHash(existingHash, password)
 
@@ -42,7 +42,7 @@ const pending = new Map<number, PendingHash>()
 let lastTaskNumber = 0
 let hashProcess: ChildProcess | undefined
 
-// One processor stays free for the main thread (docs/contract.md#password-hashing-capacity).
+// If there are several processors, one stays free for the main thread (docs/contract.md#password-hashing-capacity).
 const CONCURRENT_HASHES = Math.max(1, Math.min(limits.maxConcurrentPasswordHashes, availableParallelism() - 1))
 /** The delay before the next task is the time for which the main thread was busy during the last task, times this. */
 const THROTTLE_FACTOR = 2

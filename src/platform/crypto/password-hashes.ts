@@ -1,7 +1,7 @@
 /**
  * The supported formats of password hashes: Argon2id, and the formats of hashes that were imported from other products.
- * The first sign-in of a user replaces an imported hash. Import and verification both limit the cost parameters,
- * because a sign-in with an expensive imported hash could take minutes and gigabytes.
+ * The first sign-in of a user with the password replaces an imported hash. Import and verification both limit the cost
+ * parameters, because a sign-in with an expensive imported hash could take minutes and gigabytes.
  *
  * Hashes are stored in PHC format, bcrypt hashes in their own format. Two formats are not part of PHC:
  * `$digest-sha256$s=prefix$<salt>$<hash>` (a salted digest) and `$hmac-sha256$$<key>$<hash>`.
@@ -95,7 +95,8 @@ const hashFormats: readonly HashFormat[] = [
     pattern: new RegExp(`^\\$scrypt\\$ln=(\\d{1,2}),r=(\\d{1,4}),p=(\\d{1,4})\\$${base64}\\$${base64}$`),
     parameterError([ln, r, p, , hash = '']) {
       const work = 2 ** Number(ln) * Number(r) * Number(p)
-      if (Number(ln) < 1 || work < 1 || work > limits.maxImportedScryptWork) return 'must have N·r·p of 1 to 2^20'
+      if (Number(ln) < 1 || work < 1 || work > limits.maxImportedScryptWork)
+        return 'must have N of at least 2 and N·r·p of 1 to 2^20'
       const { length } = bytes(hash)
       return length < 16 || length > 256 ? 'must have 16 to 256 bytes' : undefined
     },

@@ -47,8 +47,9 @@ export const encryptedCountSql = (columns: readonly EncryptedColumn[]): string =
 
 /**
  * Re-encrypts every value that an older configured key can decrypt. Does not change values that no configured key can
- * decrypt. Repeats the pass over all columns until a pass finds nothing to re-encrypt, because processes that still run
- * with an older key may write values during a pass.
+ * decrypt. Repeats the pass over all columns until a pass finds nothing to re-encrypt, at most
+ * `limits.maxReencryptionPasses` times, because processes that still run with an older key may write values during a
+ * pass.
  * @param progress receives the number of values that were re-encrypted so far
  * @returns the number of values that were re-encrypted
  */

@@ -1,7 +1,7 @@
 /**
  * Hashing and encryption of the three kinds of secrets (docs/contract.md#secret-storage): random secrets are stored as
- * SHA-256 hashes, passwords as Argon2id hashes, and secrets that Gatehouse must read again are encrypted with a key
- * that is not in the database.
+ * SHA-256 hashes, passwords as Argon2id hashes (or as imported hashes in other formats), and secrets that Gatehouse
+ * must read again are encrypted with a key that is not in the database.
  */
 import {
   createCipheriv,
@@ -31,7 +31,7 @@ export const randomSecret = (): string => randomBytes(32).toString('base64url')
 export const isSameHash = (a: string, b: string): boolean =>
   a.length === b.length && timingSafeEqual(Buffer.from(a), Buffer.from(b))
 
-/** Compares two strings of any length in constant time. */
+/** Compares two strings of any length. The time does not show how much of them is equal. */
 export function isSameText(a: string, b: string): boolean {
   return timingSafeEqual(createHash('sha256').update(a).digest(), createHash('sha256').update(b).digest())
 }
@@ -42,7 +42,7 @@ export function isSameText(a: string, b: string): boolean {
  */
 const CURRENT_HASH_PREFIX = '$argon2id$v=19$m=19456,t=2,p=1$'
 
-/** Returns false for imported hashes and for hashes with older cost parameters. */
+/** Returns true for a hash with the current algorithm and parameters, even if it was imported. */
 export const isCurrentHash = (hash: string): boolean => hash.startsWith(CURRENT_HASH_PREFIX)
 
 /** Returns the password in Unicode normalization form NFC, in which it is hashed (docs/contract.md#password-policy). */
@@ -105,7 +105,7 @@ export function createEncryptor(keys: readonly Buffer[]): Encryptor {
     decrypt(ciphertext) {
       const [keyId, data] = ciphertext.split('.')
       const key = byId.get(keyId ?? '')
-      if (!key || !data) throw new Error(`No key in SECRET_KEY decrypts a stored secret (key ${keyId}).`)
+      if (!key || !data) throw new Error(`No configured key decrypts a stored secret (key ${keyId}).`)
       const bytes = Buffer.from(data, 'base64url')
       const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, 12))
       decipher.setAuthTag(bytes.subarray(12, 28))

@@ -110,7 +110,8 @@ export type Form = Record<string, string | string[] | undefined>
 /**
  * Parses the text of a form or of a query string with the parser that Koa and oidc-provider use, and checks its fields
  * for unsafe input.
- * @param check throws for unsafe input. The setup page replaces the default check with its own.
+ * @param check throws for unsafe input. The setup page replaces the default check with one that ignores the names of
+ *   fields.
  * @throws invalid_request for unsafe input
  */
 export function parseForm(text: string, check: (form: Form) => void = requireSafeInput): Form {

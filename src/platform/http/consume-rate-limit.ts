@@ -1,4 +1,6 @@
-/** Applies rate limits to requests: sets headers, counts refusals and throws errors (docs/contract.md#rate-limits). */
+/**
+ * Applies rate limits to requests: returns headers, counts refusals and throws errors (docs/contract.md#rate-limits).
+ */
 import { ApiError } from '../../kernel/errors.js'
 import type { RateLimitName } from '../../kernel/limits.js'
 import type { Context } from '../context.js'

@@ -1,7 +1,7 @@
 /**
- * Refuses authentication attempts after too many failed ones, before the secret is compared (docs/contract.md#failed-client-authentication,
- * docs/decisions/0051). Only a failed attempt takes a token from its buckets, so a successful attempt needs no round
- * trip to the bucket store.
+ * Refuses authentication attempts after too many failed ones, before the secret is compared
+ * (docs/contract.md#failed-client-authentication, docs/decisions/0051). Only a failed attempt takes a token from its
+ * buckets, so a successful attempt needs no round trip to the bucket store.
  */
 import type { AttemptOutcome, BucketRef, RateLimitDecision, RateLimiter, TryCredential } from './rate-limiter.js'
 

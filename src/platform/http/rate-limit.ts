@@ -1,5 +1,6 @@
 /**
- * Rate limits with token buckets that all processes share (docs/contract.md#rate-limits). A bucket is a row in
+ * Rate limits with token buckets that all processes share (docs/contract.md#rate-limits). Processes do not share the
+ * buckets of the rate limit `metadata`. A shared bucket is a row in
  * PostgreSQL, or a key in Redis if REDIS_URL is set (redis-buckets.ts). A process takes tokens from a bucket in batches
  * and consumes the tokens of a batch from memory, so that not every request needs a query. The batches become smaller
  * as the bucket empties, down to single tokens, so that no process keeps tokens that others need.

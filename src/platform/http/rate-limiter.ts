@@ -24,7 +24,8 @@ export type AttemptOutcome =
   | { readonly state: 'refused'; readonly decision: RateLimitDecision }
 
 /**
- * Verifies a credential if all buckets have a token left. Takes a token from each bucket if the verification fails.
+ * Verifies a credential, unless this process knows that a bucket is empty. Takes a token from each bucket if the
+ * verification fails.
  * @param buckets the buckets, the one that counts the most callers or credentials first. If a bucket is empty, no token
  *   is taken from the buckets after it.
  * @param verify compares the secret and returns whether it is right. Must be synchronous, so that no other attempt runs

@@ -1,6 +1,7 @@
 /**
  * Stores the token buckets of rate limits in Redis or Valkey (REDIS_URL). Each batch of tokens needs one script call.
- * While Redis does not respond, the buckets in PostgreSQL are used, so that requests succeed during a Redis outage.
+ * While Redis does not respond or returns errors, the buckets in PostgreSQL are used, so that requests succeed during a
+ * Redis outage.
  */
 import { createHash } from 'node:crypto'
 import type { Redis } from 'ioredis'

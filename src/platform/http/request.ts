@@ -8,7 +8,8 @@ import type { Gatehouse } from '../context.js'
 
 /**
  * Returns the IP address of the client: the address of the connection, or with TRUST_PROXY the entry of X-Forwarded-For
- * that the outermost trusted proxy added.
+ * that the outermost trusted proxy added. If the header has fewer entries, uses the first one; if it is absent or the
+ * entry is not an IP address, uses the address of the connection.
  * @param trustProxy the number of trusted proxies
  * @returns null if the connection has no address any more
  */

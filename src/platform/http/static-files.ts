@@ -34,8 +34,8 @@ export interface BundleFile {
 }
 
 /**
- * Returns the files of a bundle by their URL path below the bundle folder, such as `/assets/index-abc.js`. The map is
- * empty if the bundle has not been built.
+ * Returns the files of a bundle by their URL path below the bundle folder, such as `/assets/index-abc.js`. Omits
+ * files whose extension is not in `contentTypes`. The map is empty if the bundle has not been built.
  * @param options.pages whether to include `.html` files. False for a caller that uses them as templates.
  */
 export function readBundle(folder: string, { pages = false } = {}): Map<string, BundleFile> {

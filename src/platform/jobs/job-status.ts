@@ -6,11 +6,11 @@ import { notify } from '../postgres/notifications.js'
 import { type PeriodicJob, periodicJobLease } from './periodic-jobs.js'
 import { jobLease, type Task } from './queue.js'
 
-/** State of a periodic job. Times in Unix milliseconds; null: not yet. */
+/** The state of a periodic job. Times are in Unix milliseconds. A value that does not exist is null. */
 export interface PeriodicState {
   name: string
   nextRunAt: number | null
-  /** The process that is running it. */
+  /** The lease owner of the current run, see `newLeaseOwner`. */
   leaseOwner: string | null
   startedAt: number | null
   endedAt: number | null
@@ -28,7 +28,7 @@ export interface QueueState {
   waiting: number
   running: number
   failed: number
-  /** When the oldest unfinished job was enqueued, in Unix milliseconds. */
+  /** When the oldest waiting or running job was enqueued, in Unix milliseconds; null if there is none. */
   oldestAt: number | null
 }
 
@@ -63,7 +63,7 @@ const queueStatesSql = `
     count(failed_at)::int AS failed, min(created_at) FILTER (WHERE failed_at IS NULL) AS "oldestAt"
   FROM unnest($1::text[]) AS known(task) FULL JOIN jobs USING (task) GROUP BY task ORDER BY task`
 
-/** Returns the tasks of this version and any other tasks in the queue. */
+/** Returns the states of the tasks of this version, and of any other tasks in the queue. */
 export const queueStates = ({ database, now }: Gatehouse, tasks: readonly Task[]): Promise<QueueState[]> =>
   database.query<QueueState & Record<string, unknown>>('queue-states', queueStatesSql, [
     tasks.map(({ name }) => name),
@@ -83,7 +83,7 @@ const retryJobSql = `
   UPDATE jobs SET run_at = $2::bigint, attempts = CASE WHEN failed_at IS NULL THEN attempts ELSE 0 END, failed_at = NULL
   WHERE id = $1 AND lease_owner IS NULL RETURNING task`
 
-/** Schedules a queued job to run now, in any worker. @returns false when the job does not exist or is running */
+/** Schedules a queued job to run now, in any worker. @returns false when the job does not exist or has a lease owner */
 export async function retryJob(context: Context, id: string): Promise<boolean> {
   const [job] = await sql<{ task: string }>(context.db, retryJobSql, id, context.now())
   if (job) await notify(context, 'jobs', job.task)

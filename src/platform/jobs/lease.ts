@@ -30,14 +30,14 @@ import type { Log } from '../log.js'
 const processName = `${hostname()}:${process.pid}`
 
 /**
- * Creates the owner of a lease: host name, process ID and random digits. Each lease needs a new one, so that work that
- * has lost a lease cannot write to a later lease of the same process.
+ * Creates the owner of a lease: host name, process ID and random digits. Each statement that takes leases needs a new
+ * owner, so that work that has lost a lease cannot write to a later lease of the same process.
  */
 export const newLeaseOwner = (): string => `${processName}:${randomUUID().slice(-12)}`
 
 /** Where a table stores its leases, and how long they last. */
 export interface LeaseColumns {
-  /** The column with the owner, a text that is null while the row is free. */
+  /** The column with the owner, a text that is null before the first lease and after a release. */
   owner?: string
   /** The column with the end of the lease. */
   expiresAt?: string
@@ -59,7 +59,7 @@ export interface LeaseSql {
   end(now: string): string
   /** Assignments: takes a free row. */
   take(owner: string, now: string): string
-  /** Assignment: renews the lease. Also takes a row without an owner. */
+  /** Assignment: renews the lease. Also takes a row in a table without an owner column. */
   renew(now: string): string
   /** Assignments: releases the row. @param freeFrom when it can be taken again, immediately by default */
   release(freeFrom?: string): string
@@ -86,7 +86,7 @@ export function leaseSql({
   }
 }
 
-/** Same as the condition `isFree`, for a row that was read. Both in Unix milliseconds. */
+/** Same as the condition `isFree`, for a row that was read. Both parameters are in Unix milliseconds. */
 export const isLeaseFree = (expiresAt: number | bigint, now: number): boolean => Number(expiresAt) <= now
 
 /**

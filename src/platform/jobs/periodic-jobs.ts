@@ -1,7 +1,7 @@
 /**
  * Runs periodic jobs: each run is executed by one of all processes. The table `periodic_jobs` contains the next run and
- * the lease of each job (lease.ts). A process that lost its lease aborts the job's stop signal and records nothing about
- * the run. It may have done part of the work, so jobs must be idempotent. Times are in milliseconds.
+ * the lease of each job (lease.ts). A process that lost its lease aborts the job's stop signal and records nothing
+ * about the run. It may have done part of the work, so jobs must be idempotent. Times are in milliseconds.
  */
 import { randomInt } from 'node:crypto'
 import { system } from '../../kernel/context.js'
@@ -123,8 +123,8 @@ async function executeRun(gatehouse: Gatehouse, run: LeasedRun, stopping: AbortS
   metrics.periodicRuns.inc({ job: job.name, result })
   metrics.periodicDuration.observe({ job: job.name }, elapsed / 1000)
   const endedAt = now()
-  // An interrupted job is due immediately, so that another process continues it. Other runs vary by up to 10 % of the
-  // interval, so that jobs with the same interval do not always run together.
+  // An interrupted job is due immediately, so that another process continues it. Otherwise the time until the next run
+  // varies by up to 10 % of the interval, so that jobs with the same interval do not always run together.
   const nextRunAt =
     result === 'interrupted' ? endedAt : endedAt + Math.round(job.every * (0.9 + randomInt(0, 201) / 1000))
   try {

@@ -49,7 +49,8 @@ const deleteMailSql = `
   DELETE FROM jobs WHERE task = '${TASK}' AND payload->>'recipient' = ANY ($1::text[]) AND created_at <= $2::bigint`
 
 /**
- * Deletes the queued, failed and development inbox emails to an address.
+ * Deletes the queued, failed and development inbox emails to an address, except queued and failed ones without
+ * `recipient`.
  * @param queuedBefore a time in Unix milliseconds; emails that were enqueued later are not deleted
  */
 export async function deletePendingMail(context: Context, address: string, queuedBefore: number): Promise<void> {

@@ -1,4 +1,7 @@
-/** Sends emails to the SMTP server of MAIL_URL. Without MAIL_URL, stores them in the development inbox. */
+/**
+ * Sends emails to the SMTP server of MAIL_URL. Without MAIL_URL, stores them in the development inbox, or fails if the
+ * deployment has none (`hasDevelopmentInbox`).
+ */
 import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Config } from '../../config.js'
@@ -21,6 +24,7 @@ export interface Mailer {
   /**
    * Sends an email.
    * @param id the ID of the email, which is the same for each attempt to send it
+   * @throws Error when the email cannot be sent or stored
    */
   send(mail: Mail, id: string): Promise<void>
   close(): void

@@ -1,8 +1,8 @@
 /**
  * The HTTP client for all requests to external URLs (docs/contract.md#outbound-requests), such as webhooks, client ID
- * metadata documents, upstream providers and back-channel logout. It allows only https and public addresses, follows no
- * redirects, and limits the duration of a request and the size of a response. It checks the address to which it opens
- * the connection, so that DNS rebinding cannot bypass the check.
+ * metadata documents, upstream providers and back-channel logout. Without ALLOW_PRIVATE_NETWORKS it allows only https
+ * and public addresses. It follows no redirects, and limits the duration of a request and the size of a response. It
+ * checks the address to which it opens the connection, so that DNS rebinding cannot bypass the check.
  */
 import { lookup as systemLookup } from 'node:dns'
 import { isIP, type LookupFunction } from 'node:net'
@@ -32,7 +32,9 @@ export interface OutboundResponse {
 
 export type OutboundErrorReason = 'refused' | 'unreachable' | 'timeout' | 'too_large'
 
-/** The error of a request without a response. Its message contains no data from the target, so it can be shown. */
+/**
+ * The error of a request without a complete response. Its message contains no data from the target, so it can be shown.
+ */
 export class OutboundError extends Error {
   constructor(
     readonly reason: OutboundErrorReason,
@@ -45,7 +47,7 @@ export class OutboundError extends Error {
 export interface Outbound {
   /**
    * Sends a request.
-   * @throws OutboundError when the URL is not allowed, or when there is no response within the limits
+   * @throws OutboundError when the URL is not allowed, or when there is no complete response within the limits
    */
   send(request: OutboundRequest): Promise<OutboundResponse>
   /** Closes all connections. */

@@ -56,7 +56,8 @@ export const childEnvironment = onWindows ? undefined : { LC_ALL: 'C', TZ: 'UTC'
 /**
  * Finds PostgreSQL binaries that the user can execute.
  *
- * @param dataDir the directory for a copy of the packaged binaries, if they cannot be used in the package directory
+ * @param dataDir the path of DATA_DIR, which gets a copy of the packaged binaries if they cannot be used in the package
+ *   directory and the current user runs them
  * @param user the user that runs the binaries
  * @param requiredMajor the major version of an existing cluster; undefined for a new cluster, for which any supported
  *   version is suitable
@@ -75,14 +76,14 @@ export function findBinaries(dataDir: string, user: ChildUser, requiredMajor?: n
   if (newest) return newest
   if (requiredMajor !== undefined) {
     throw new Error(
-      `the database in ${dataDir} was created by PostgreSQL ${requiredMajor}, and that version is not installed` +
+      `the database in ${dataDir} was created by PostgreSQL ${requiredMajor}, and no binaries of that version can run here` +
         `${packaged ? ` (Gatehouse includes ${packaged.major})` : ''}: dump the database with PostgreSQL ${requiredMajor} and ` +
         'restore it into a new one, or set DATABASE_URL to a server that has this database',
     )
   }
   throw new Error(
-    `there is no embedded PostgreSQL for ${process.platform} ${process.arch} that can run here, and no PostgreSQL ` +
-      `${oldest} or newer is installed: set DATABASE_URL`,
+    `there is no embedded PostgreSQL for ${process.platform} ${process.arch} and no installed PostgreSQL ` +
+      `${oldest} or newer that can run here: set DATABASE_URL`,
   )
 }
 
@@ -98,7 +99,7 @@ function packagedBinaries(dataDir: string, user: ChildUser): Binaries | null {
   const inPlace = probe(join(native, 'bin'), user)
   if (inPlace) return inPlace
   // The user cannot access the package directory, or links are missing and the directory is not writable, so a copy is
-  // used. If Gatehouse runs as root, the user of the server cannot access DATA_DIR, so the copy is in a temporary
+  // used. If Gatehouse runs as root, the user of the server cannot access DATA_DIR, so the copy is in another
   // directory. The working directory (cluster.ts) does not help here, because PostgreSQL resolves its own absolute path
   // and loads libraries relative to that path.
   const version = readFileSync(join(native, '..', 'package.json'), 'utf8').match(/"version": "([^"]+)"/)?.[1] ?? ''

@@ -54,7 +54,8 @@ export const clusterOwner = 'gatehouse'
  *
  * @param path the path of DATA_DIR
  * @param log receives messages for the operator
- * @throws Error when there are no binaries of the cluster's major version, or when initdb fails
+ * @throws Error when there are no suitable binaries, when initdb fails, or when root runs Gatehouse on a system other
+ *   than Linux
  */
 export async function openCluster(path: string, log: (message: string) => void): Promise<Cluster> {
   createPrivateDirectory(resolve(path))
@@ -131,7 +132,7 @@ async function initializeCluster({ dataDir, folder, user, binaries, password }: 
   }
 }
 
-/** Removes incomplete clusters of processes that no longer exist. */
+/** Removes incomplete clusters of processes that no longer exist or had the same process ID. */
 function removeLeftovers(dataDir: string): void {
   for (const name of readdirSync(dataDir)) {
     const pid = Number(/^postgres\.new-(\d+)$/.exec(name)?.[1])

@@ -13,8 +13,8 @@ export interface DatabaseServer {
  * Opens the database of DATABASE_URL, or without DATABASE_URL starts the embedded database. Then applies all
  * migrations.
  * @param log receives messages for the operator
- * @param useRunning true for commands: if another Gatehouse uses this DATA_DIR, its database is used. Otherwise this is
- *   an error.
+ * @param useRunning true for commands: if another Gatehouse uses this DATA_DIR, its database is used. With false, this
+ *   is an error.
  * @throws Error with a message for the operator
  */
 export async function startDatabaseServer(

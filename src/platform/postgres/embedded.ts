@@ -28,7 +28,10 @@ import {
 export type EmbeddedPostgres = {
   /** The postgres:// URL of the database, for node-pg and Prisma's adapter. */
   url: string
-  /** Stops the server with a fast shutdown, which terminates open connections, and waits until it has stopped. */
+  /**
+   * Stops the server with a fast shutdown, which terminates open connections, and waits until it has stopped. On
+   * Windows it kills the server instead.
+   */
   stop(): Promise<void>
 }
 
@@ -100,7 +103,7 @@ export async function startEmbeddedPostgres(
     })
   }
   async function reconnect(): Promise<void> {
-    log('lost the connection to the embedded PostgreSQL; starting the server again')
+    log('lost the connection to the embedded PostgreSQL; reconnecting, and starting the server again if it has exited')
     for (let wait = 100; !stopping; wait = Math.min(wait * 2, 1000)) {
       try {
         await connectLocked()
@@ -196,7 +199,10 @@ async function startAndLock(
   )
 }
 
-/** @returns a connection; `absent` when no server is listening; `busy` while the server starts or stops */
+/**
+ * @returns a connection; `absent` when no server is listening; `busy` while the server starts or stops
+ * @throws Error when the connection fails for another reason
+ */
 async function connect(address: ClientConfig): Promise<Client | 'absent' | 'busy'> {
   const client = new Client({
     ...address,
@@ -252,7 +258,7 @@ async function createDatabaseIfMissing(client: Client): Promise<void> {
 
 /**
  * Starts the server and waits until it is ready.
- * @returns null on success, or the last lines of the server's log on failure
+ * @returns null on success; after a failure its reason, such as the last lines of the server's log
  */
 async function startServer(cluster: Cluster, args: string[], deadline: number): Promise<string | null> {
   const logFile = join(cluster.dataDir, 'postgres.log')

@@ -5,7 +5,7 @@
  * were applied. It has the columns and checksums of Prisma, and this module takes Prisma's advisory lock, so that
  * `prisma migrate deploy` and `prisma migrate status` work with the same database. Prisma's own commands are not used,
  * because they download a native engine at run time. If the history of the database differs from the migrations of this
- * build, the migration fails with an error that names the migration and the solution.
+ * build, the migration fails with an error that names the migration.
  */
 import { createHash, randomUUID } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'

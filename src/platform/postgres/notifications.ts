@@ -18,13 +18,14 @@ export interface Listener {
   /** Called when a change was committed, or may have been committed, in this or another process. */
   onNotification(channel: Channel, id: string): void
   /**
-   * Called when a transaction of this process is about to commit a change. Until `onNotification` is called for the
-   * change, the listener must read from the database instead of its cache, so that the caller who made the change sees
-   * it in the next request.
+   * Called when a transaction of this process sends a notification, before it commits or rolls back. If it commits,
+   * until `onNotification` is called for the change, the listener must read from the database instead of its cache, so
+   * that the caller who made the change sees it in the next request.
    */
   onPending?(channel: Channel, id: string): void
   /**
-   * Called when the connection is opened, and again after it was lost. Notifications may have been missed before that.
+   * Called when the connection is opened for the first time, and again when it is opened after a loss. Notifications
+   * may have been missed before that.
    */
   onReconnect(): void
 }
@@ -107,7 +108,7 @@ export function listen(tools: DatabaseHandle, log: Log, listener: Listener): Sub
     connected = false
     lostClient.end().catch(() => {})
     if (closed) return
-    if (attempts === 0) log.warn('lost the connection for notifications; reconnecting')
+    if (attempts === 0) log.warn('there is no connection for notifications; reconnecting')
     schedule(() => void connect(), Math.min(limits.maxNotificationReconnectDelay, 50 * 2 ** attempts++))
   }
 

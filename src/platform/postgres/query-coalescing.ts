@@ -187,8 +187,8 @@ const sqlStateOf = (error: unknown): string => {
 }
 
 /**
- * Returns true when the database rejected the statement because of its content. Returns false for an outage, a lack of
- * resources or a timeout (SQLSTATE classes 08, 53 and 57).
+ * Returns true when the database rejected the statement, for example because of its content, a deadlock or a lock
+ * timeout. Returns false for an outage, a lack of resources or a statement timeout (SQLSTATE classes 08, 53 and 57).
  */
 const isRefusal = (error: unknown): boolean => /^(?!08|53|57)./.test(sqlStateOf(error))
 const isDeadlock = (error: unknown): boolean => ['40P01', '40001'].includes(sqlStateOf(error))

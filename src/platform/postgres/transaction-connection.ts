@@ -1,10 +1,10 @@
 /**
- * The connection of a transaction that saves round trips (docs/decisions/0043). It sends BEGIN together with the first
- * statement and COMMIT together with the last one, pipelined in the extended query protocol. After an error PostgreSQL
- * skips the messages up to the next Sync. Therefore the first statement does not run if BEGIN fails, and COMMIT does
- * not run if the last statement fails. It uses methods of the driver that have no types, and
- * test/platform/transaction-connection.test.ts checks them. Recording an event adds 0.19 ms of CPU time to a change with
- * this class and 0.37 ms without (docs/measurements.md).
+ * The connection of a transaction that saves round trips (docs/decisions/0043). After the connection has prepared BEGIN
+ * and COMMIT, it sends BEGIN together with the first statement and COMMIT together with the final statement of
+ * `commit`, pipelined in the extended query protocol. After an error PostgreSQL skips the messages up to the next Sync.
+ * Therefore the first statement does not run if BEGIN fails, and COMMIT does not run if the last statement fails. It
+ * uses methods of the driver that have no types, and test/platform/transaction-connection.test.ts checks them.
+ * Recording an event adds 0.19 ms of CPU time to a change with this class and 0.37 ms without (docs/measurements.md).
  * @see https://www.postgresql.org/docs/current/protocol-flow.html
  */
 import pg from 'pg'
@@ -44,7 +44,7 @@ function executePrepared(connection: DriverConnection, statement: { name: string
 }
 
 /**
- * A query that sends BEGIN before its statement, or COMMIT after it, in the same pipeline. The connection must have
+ * A query that can send BEGIN before its statement and COMMIT after it, in the same pipeline. The connection must have
  * prepared the statement `begin` or `commit` that the query sends.
  */
 class PipelinedQuery extends pg.Query {
@@ -115,7 +115,8 @@ export class TransactionConnection {
    * Commits the transaction. If the connection has prepared COMMIT, a final statement is sent in the same pipeline. A
    * second call without a final statement does nothing.
    * @returns the rows of the final statement; an empty list without a final statement
-   * @throws the error of the final statement, or an Error when an earlier statement has failed
+   * @throws the error of the final statement; an Error when an earlier statement has failed; ApiError unavailable when
+   *   the transaction has ended
    */
   async commit(finalStatement?: Statement): Promise<unknown[]> {
     if (this.#state === 'committed' && !finalStatement) return []

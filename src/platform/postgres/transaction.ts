@@ -66,7 +66,8 @@ class PreCommitStatements {
 
 /**
  * Runs `work` in a transaction. If the context already has a transaction, `work` runs in it. After a serialization
- * failure or a deadlock the transaction is repeated, so `work` must have no side effects outside the database.
+ * failure, a deadlock or an external call (`externalCall`) the transaction is repeated, so `work` must have no side
+ * effects outside the database.
  * @param work receives the context of the transaction, which it must use for all its queries
  * @throws ApiError unavailable when the database is unavailable
  */

@@ -134,7 +134,10 @@ class UpdateAccountInput {
 
 @Resolver(() => Account)
 export class AccountResolver {
-  @Query(() => AccountPage, { description: 'Lists the accounts that the caller can access, newest first.' })
+  @Query(() => AccountPage, {
+    description:
+      'Lists the accounts that the caller can access, newest first; with `search`, in the order of their names.',
+  })
   @Scope('accounts', 'read')
   accounts(@Ctx() context: Context, @Args(() => SearchablePageArgs) page: SearchablePageArgs) {
     return listAccounts(context, page)
@@ -147,7 +150,8 @@ export class AccountResolver {
   }
 
   @Mutation(() => CreateAccountPayload, {
-    description: 'Creates an account. Only for operators, which are principals of the system account.',
+    description:
+      'Creates an account. Only for operators: principals of the system account with the scope `accounts:manage` or `svc:all`.',
   })
   @OperatorOnly()
   @RecentSignIn()

@@ -1,4 +1,4 @@
-/** Accounts (docs/contract.md#accounts): the top-level resource. Only operators create them. */
+/** Accounts (docs/contract.md#accounts): the top-level resource. In the API, only operators can create them. */
 import { z } from 'zod'
 import { invalidField, notFound } from '../../kernel/errors.js'
 import { newId } from '../../kernel/ids.js'
@@ -196,7 +196,7 @@ export async function updateAccount(
  */
 async function requireConsoleUser(context: Context, userId: string): Promise<void> {
   const issuerPath = await findConsoleIssuer(context)
-  // FOR SHARE, so that the user is not suspended or deleted concurrently.
+  // In a transaction, FOR SHARE prevents that the user is suspended or deleted before the transaction ends.
   const text = `SELECT id FROM users WHERE id = $1 AND issuer_id = $2 AND status = 'active' FOR SHARE`
   if (!issuerPath || (await sql(context.db, text, userId, issuerPath.issuerId)).length === 0) {
     throw invalidField('ownerUserId', 'unknown_user', 'must be the id of an active user of the console issuer.')

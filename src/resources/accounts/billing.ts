@@ -1,5 +1,6 @@
 /**
- * Billing of an account, for `gatehouse billing` (docs/contract.md#accounts). The API cannot change the billing mode.
+ * Billing of an account, for `gatehouse billing` (docs/contract.md#accounts). The API cannot change the override of the
+ * billing mode.
  */
 import type { Context } from '../../platform/context.js'
 import type { Account, Prisma, TopupAttempt } from '../../platform/postgres/database.js'

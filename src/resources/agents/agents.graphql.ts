@@ -145,7 +145,9 @@ class UpdateAgentInput {
 
 @Resolver(() => Agent)
 export class AgentResolver {
-  @Query(() => AgentPage, { description: 'Lists the agents of an issuer, newest first.' })
+  @Query(() => AgentPage, {
+    description: 'Lists the agents of an issuer, newest first; with `search`, in the order of their names.',
+  })
   @Scope('issuers.agents', 'read')
   agents(
     @Ctx() context: Context,

@@ -38,7 +38,7 @@ export function formatSignInMessage(message: SignInMessage, statement: string): 
   ].join('\n')
 }
 
-// Spaces and line feeds are allowed only where the format has them. The statement can be any printable ASCII.
+// Spaces and line feeds are allowed only where the format has them. The optional statement can be any printable ASCII.
 const messagePattern = new RegExp(
   [
     '^(?<domain>[!-~]+) wants you to sign in with your (?<chain>[A-Z][a-z]+) account:',
@@ -58,7 +58,10 @@ const messagePattern = new RegExp(
 const rfc3339Pattern = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/
 const parseTimestamp = (text: string): number => (rfc3339Pattern.test(text) ? Date.parse(text) : Number.NaN)
 
-/** Parses a message. Returns undefined for a text that is not exactly in the form of `formatSignInMessage`. */
+/**
+ * Parses a message. Returns undefined for a text that is not in the form of `formatSignInMessage`. The statement can be
+ * missing, and times can be in any form of RFC 3339.
+ */
 export function parseSignInMessage(text: string): SignInMessage | undefined {
   const found = messagePattern.exec(text)?.groups as Record<keyof SignInMessage, string> | undefined
   if (!found) return undefined

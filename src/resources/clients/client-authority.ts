@@ -15,7 +15,7 @@ interface ClientTraits {
   confidential: boolean
 }
 
-/** Returns the settings that determine how a client gets tokens, where it receives them, and for whom they are valid. */
+/** Returns the settings that say how a client gets tokens, where it receives them, and for whom they are valid. */
 function tokenUseSettings(confidential: boolean, settings: ClientSettings): readonly (readonly string[])[] {
   const client = { confidential, settings }
   const { redirect_uris = [], allowed_resources = [], allowed_audiences = [] } = settings.openid ?? {}

@@ -194,7 +194,8 @@ export class ClientResolver {
   }
 
   @Mutation(() => Boolean, {
-    description: 'Deletes a client. New requests fail immediately; issued tokens stay valid until they expire.',
+    description:
+      'Deletes a client. New requests fail immediately. Issued access tokens of users stay valid until they expire.',
   })
   @Scope('issuers.clients', 'delete')
   async deleteClient(

@@ -1,6 +1,6 @@
 /**
- * Events about refused token and authorization requests, at most one per minute for each client and reason
- * (docs/contract.md#refused-requests).
+ * Events about refused token and authorization requests, at most one per minute for each client and reason. All clients
+ * of an issuer with a metadata document count as one client (docs/contract.md#refused-requests).
  */
 import { MINUTE } from '../../kernel/time.js'
 import type { Context } from '../../platform/context.js'

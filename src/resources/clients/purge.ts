@@ -4,7 +4,7 @@ import { purgeRows } from '../purge.js'
 
 /**
  * Deletes clients `deletedClientRetention` after their soft delete (docs/contract.md#limits). Their tokens have expired
- * by then.
+ * by then. Clients of deleted issuers are kept.
  */
 export async function purgeClients(context: Context): Promise<void> {
   const before = context.now() - limits.deletedClientRetention

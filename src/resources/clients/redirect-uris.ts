@@ -33,7 +33,8 @@ function webUriError(scheme: string, text: string): string | undefined {
   if (/\/(\.|%2e){1,2}(\/|\?|$)/i.test(text)) return 'must not contain dot segments.'
   const port = /:(\d+)$/.exec(authority)?.[1]
   const host = port === undefined ? authority : authority.slice(0, -port.length - 1)
-  if (host !== url.hostname || /:$/.test(authority)) return 'must have a host in lower case and in its canonical form.'
+  if (host !== url.hostname || /:$/.test(authority))
+    return 'must have a host in lower case and in its canonical form, and no empty port.'
   if (port !== undefined && !/^[1-9]\d*$/.test(port)) return 'must have a port without leading zeros.'
   if (/[*%]/.test(host)) return 'must have a host without wildcards or escapes.'
   if (scheme === 'http' && !isLoopback(host))

@@ -145,8 +145,9 @@ export function grantTypesOf(client: { confidential: boolean; settings: unknown 
 }
 
 /**
- * Returns whether token exchange is the only grant that the settings of a client allow (docs/contract.md#token-exchange
- * rule 3). Does not check the status or the token exchange policy of the client.
+ * Returns whether a client is a confidential machine-to-machine client without redirect URIs and response types, whose
+ * only grant type is token exchange (docs/contract.md#token-exchange rule 3). Does not check the status or the token
+ * exchange policy of the client.
  */
 export function isTokenExchangeActor(client: { confidential: boolean; settings: unknown }): boolean {
   const { openid = {} } = clientSettingsOf(client)

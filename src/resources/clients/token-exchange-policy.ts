@@ -85,7 +85,7 @@ export function decideExchange(request: ExchangeRequest, facts: ExchangeFacts): 
   if (org === undefined) return denyExchange('invalid_request', 'org is required')
   const requestedScopes = request.scope?.split(' ') ?? []
   if (requestedScopes.length === 0 || requestedScopes.includes(''))
-    return denyExchange('invalid_scope', 'scope is required')
+    return denyExchange('invalid_scope', 'scope is required, as scope names separated by single spaces')
   if (new Set(requestedScopes).size !== requestedScopes.length)
     return denyExchange('invalid_scope', 'scope contains a duplicate')
 

@@ -79,7 +79,8 @@ const consumeText = `
 
 /**
  * Checks and consumes a backup code of the user. Call it in the transaction of the sign-in step.
- * @returns the verifier's ID and the number of unused codes; undefined for a wrong or used code
+ * @returns the verifier's ID and the number of unused codes; undefined for a wrong or used code, or if the user has no
+ *   backup codes
  */
 export async function consumeBackupCode(
   context: Context,

@@ -1,7 +1,7 @@
 /**
  * Checks whether a password appeared in a data breach (docs/contract.md#password-policy). To preserve k-anonymity, only
- * the first five of the forty hexadecimal digits of the password's SHA-1 are sent, and the service returns all digests
- * that begin with them.
+ * the first five of the forty hexadecimal digits of the password's SHA-1 are sent, and the service returns the other
+ * digits of each breached password whose SHA-1 begins with them.
  */
 import { hash } from 'node:crypto'
 import { limits } from '../../kernel/limits.js'

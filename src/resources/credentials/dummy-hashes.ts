@@ -1,5 +1,5 @@
 /**
- * Dummy hashes, so that every refusal of a password takes the same time (docs/contract.md#equal-answers-and-lockout).
+ * Dummy hashes, so that refusals of a password take about the same time (docs/contract.md#equal-answers-and-lockout).
  * Verifying an imported hash can take ten times as long as verifying an Argon2id hash with the current parameters, or
  * almost no time, so the response time would show which users have an imported hash. Therefore each refusal verifies
  * one current hash and, if the issuer has imported hashes, one imported hash. A dummy hash replaces a hash that the
@@ -36,7 +36,7 @@ export async function verifyDummyHash(
     return
   }
   const dummyHashes = await dummyHashesOf(context, issuerId)
-  // The index depends only on the issuer and the username, so that all attempts with a username take the same time.
+  // The index is the same for all attempts with a username while the list is the same, so that they take equal time.
   const dummyIndex = Number.parseInt(sha256(`${issuerId} ${usernameKey}`).slice(0, 8), 16) % (dummyHashes.length || 1)
   const dummyHash = dummyHashes[dummyIndex]
   if (dummyHash !== undefined) await verifyPassword(dummyHash, password)

@@ -1,9 +1,9 @@
 /**
  * Counts failed sign-ins of a user with one kind of credential (password, code by email, second factor), over all
- * processes, and locks this kind after `limits.signInFailuresUntilLock` failures (docs/contract.md#rate-limits). The number of concurrent attempts for a
- * user is limited to the number of failures that are left until the lock, so that an attacker cannot try more passwords
- * by sending them concurrently. Further attempts wait instead of failing, so that concurrent sign-ins with the right
- * password succeed.
+ * processes, and locks this kind after `limits.signInFailuresUntilLock` failures (docs/contract.md#rate-limits). The
+ * number of concurrent attempts for a user is limited to the number of failures that are left until the lock, but at
+ * least one, so that an attacker cannot try more passwords by sending them concurrently. Further attempts wait up to
+ * `limits.signInAttemptWaitTimeout` before they fail, so that concurrent sign-ins with the right password succeed.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { limits } from '../../kernel/limits.js'
@@ -44,8 +44,8 @@ function removePendingAttempt(subject: string): void {
 /**
  * Waits until a credential of this subject may be checked. If the function returns true, the caller must report
  * the result with `recordFailedAttempt`, `recordSuccessfulAttempt` or `abandonAttempt`.
- * @param subject the key of the counter: a user ID for passwords, `mail:<key>` for codes by email, `second:<user ID>` for second
- *   factors, or `unknown:<hash>` for an unknown username
+ * @param subject the key of the counter: a user ID for passwords, `mail:<key>` for codes by email, `second:<user ID>`
+ *   for second factors, or `unknown:<hash>` for passwords of an unknown username
  * @returns false if the subject is locked, or if the wait took longer than `limits.signInAttemptWaitTimeout`
  */
 export async function startAttempt(context: Context, subject: string): Promise<boolean> {
@@ -95,7 +95,7 @@ const successText = `
   UPDATE login_failures SET failures = 0, pending_attempts = pending_attempts - 1, locked_until = NULL
   WHERE user_id = $1 AND NOT EXISTS (SELECT 1 FROM gone)`
 
-/** Ends an attempt with a correct credential and resets the number of failures. */
+/** Ends an attempt with a correct credential and resets the number of failures and the lock. */
 export async function recordSuccessfulAttempt(context: Context, subject: string): Promise<void> {
   await context.database.query('attempt-success', successText, [subject]).finally(() => removePendingAttempt(subject))
 }
@@ -110,8 +110,8 @@ export async function abandonAttempt(context: Context, subject: string): Promise
 const resetText = `UPDATE login_failures SET failures = 0, locked_until = NULL WHERE user_id = ANY($1)`
 
 /**
- * Resets the failures and locks of a user's password and second factors. A failure of an attempt in progress counts as the
- * first one.
+ * Resets the failures and locks of a user's password and second factors. A failure of an attempt in progress counts as
+ * the first one.
  */
 export async function resetFailedAttempts(tx: Context, userId: string): Promise<void> {
   await tx.query('attempt-reset', resetText, [[userId, `second:${userId}`]])

@@ -31,7 +31,7 @@ export async function findLinkedUser(
   return row ? { user: { ...row.user, accountId, issuerId }, verifierId: row.id } : undefined
 }
 
-/** A user whose username or profile contains the email address of `findUsersByEmail`. */
+/** A user whom `findUsersByEmail` found. */
 export interface EmailMatch {
   user: SignInUser
   /** Whether the address is the user's verified email address. The case of ASCII letters is ignored. */
@@ -67,7 +67,8 @@ const isSameAddress = (one: string, other: string): boolean => {
 }
 
 /**
- * Returns the users who have this address as their username or in their profile.
+ * Returns the user whose username is this address, and up to ten users whose username is not an email address and who
+ * have this address in their profile. Ignores case and deleted users.
  * @param email an address that contains only ASCII characters
  */
 export async function findUsersByEmail(
@@ -101,7 +102,7 @@ export async function linkIdentityIfUnlinked(
 /**
  * Links an upstream account to a user. Call it in the transaction of the sign-in step, with this user as the actor.
  * @param name display name of the provider
- * @throws not_found for a deleted user; a unique violation if a concurrent sign-in has linked the account
+ * @throws not_found for an unknown or deleted user; a unique violation if the account is linked already
  */
 export async function linkIdentity(
   context: Context,

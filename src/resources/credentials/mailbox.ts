@@ -19,7 +19,7 @@ interface Row {
   email: string | null
 }
 
-/** SQL condition: the user `u` was created by sign-up and has never had a verified email address. */
+/** SQL condition: the user `u` signed up without an invitation and has never had a verified email address. */
 export const unclaimedAccountSql = `(u.origin = 'sign_up' AND NOT u.email_verified AND NOT u.email_ever_verified)`
 
 const findUserText = `
@@ -29,7 +29,7 @@ const findUserText = `
 /**
  * Finds a user by username, with the user's email address.
  * @param usernameKey the normalized username
- * @returns undefined if the user does not exist; `email` is null for a user without an address
+ * @returns undefined if the user does not exist or is deleted; `email` is null for a user without an address
  */
 export async function findUserWithEmail(
   context: Context,
@@ -51,7 +51,7 @@ const mailboxText = `
 
 interface Mailbox {
   email: string | null
-  /** Whether the user was created by sign-up and has never had a verified email address. */
+  /** Whether the user signed up without an invitation and has never had a verified email address. */
   unclaimed: boolean
   /** Whether the user has a password and created that verifier (`created_by`). */
   ownPassword: boolean
@@ -85,7 +85,8 @@ export async function markEmailVerified(context: Context, { id, issuerId, accoun
 /**
  * Completes a sign-in by email: marks the email address as verified. An account that sign-up created and whose address
  * was never verified may have been created by an attacker who waits until the owner of the address uses it. Therefore
- * the verifiers that the user of such an account created are removed, and its sessions and unfinished sign-ins end.
+ * the verifiers that the user of such an account created are removed, its pending enrollments are deleted, and its
+ * sessions and unfinished sign-ins end.
  * Verifiers that an administrator created for the user are kept. Call it in the transaction of the sign-in step, with
  * the user as the actor, after the second factor has been checked and a new password has been saved.
  * @param keepsPassword whether the password is kept, because it was set or used in this sign-in

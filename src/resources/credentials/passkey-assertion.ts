@@ -26,7 +26,7 @@ export interface Ceremony {
 export type AssertionDecision =
   /**
    * `reason` is recorded in the event; the browser gets the same response for all reasons. `user` is the owner of the
-   * passkey, if the issuer has a passkey with this credential ID.
+   * passkey; it is set only for the reason `wrong_assertion`.
    */
   | { outcome: 'refused'; reason: 'malformed' | 'unknown_credential' | 'wrong_assertion'; user?: SignInUser }
   | { outcome: 'verified'; user: SignInUser; used: PasskeyUse }
@@ -143,7 +143,7 @@ async function verifyResponse(
     })
     return isValid ? authenticationInfo : undefined
   } catch {
-    // The library throws for every invalid input, including malformed bytes.
+    // The library throws for malformed input and wrong values. For a wrong signature it returns `verified: false`.
     return undefined
   }
 }
@@ -159,7 +159,7 @@ const recordUseText = `
  * Stores the signature counter, the backup state and the time of the use. Call it in the transaction of the sign-in
  * step.
  * @returns false if the counter did not increase, which indicates a cloned authenticator, or if the passkey has been
- *   deleted. Authenticators without a counter always report 0, which is accepted.
+ *   deleted. Authenticators without a counter always report 0, which is accepted if the stored counter is 0.
  */
 export async function recordPasskeyUse(
   context: Context,

@@ -43,7 +43,7 @@ export interface PasskeyChallenge {
 /**
  * Creates a challenge for the registration of a passkey. The relying party ID is the host of IDP_URL by default; it can
  * also be a verified domain that is assigned to the issuer.
- * @throws invalid_request for any other relying party ID, not_found
+ * @throws invalid_request, also for any other relying party ID; not_found
  */
 export async function createPasskeyChallenge(
   context: Context,
@@ -87,7 +87,7 @@ const commonOptions = {
   supportedAlgorithmIDs: passkeyAlgorithms,
 } as const
 
-/** A new user who signs up with a passkey. */
+/** A new user who registers a passkey at sign-up or at the setup of the deployment. */
 export interface PasskeySignUp {
   /** The ID that the new user will have. */
   id: string
@@ -149,7 +149,7 @@ function userDisplayName({ profile, username }: VerifierOwner): string {
 
 /**
  * Verifies the browser's response to a challenge. The challenge is consumed first, even if the response is invalid.
- * @throws invalid_request if the challenge is unknown, expired or used, or the response is invalid
+ * @throws invalid_request if the challenge is unknown, expired, used or of another user, or the response is invalid
  */
 export async function consumePasskeyChallenge(
   context: Context,
@@ -173,7 +173,8 @@ export async function consumePasskeyChallenge(
 /**
  * Verifies a registration response.
  * @param credential RegistrationResponseJSON
- * @returns the passkey that the response registers; undefined if the response is invalid
+ * @returns the passkey that the response registers; undefined if the response is invalid, if `coseAlgorithmOf` rejects
+ *   the key, or if the credential ID is longer than 1023 bytes
  */
 export async function verifyRegistration(
   credential: object,
@@ -215,7 +216,7 @@ async function verifyResponse(credential: object, { challenge, rp_id, origin }: 
     })
     return registrationInfo
   } catch {
-    // The library throws for every invalid input, including malformed CBOR.
+    // The library and `withoutAttestation` throw for every invalid input, including malformed CBOR.
     return undefined
   }
 }

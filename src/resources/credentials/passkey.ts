@@ -96,7 +96,7 @@ function usesRegistrationResponse(values: Values): values is Values & { credenti
   const usesCeremony = presentFields(ceremonyFields).length > 0
   if (usesCeremony) {
     const conflicting = presentFields(keyFields)
-    const message = 'must be omitted if credential is given, because credential contains this value.'
+    const message = 'must be omitted if credential or challenge_id is given, because credential determines the passkey.'
     if (conflicting.length > 0)
       throw invalidFields(conflicting.map((field) => ({ field, code: 'contradiction', message })))
   }
@@ -113,7 +113,7 @@ async function passkeyFromPublicKey(values: Values): Promise<NewPasskey> {
   const publicKey = values.publicKey ?? ''
   const algorithm = await coseAlgorithmOf(Buffer.from(publicKey, 'base64url'))
   if (algorithm === undefined) {
-    const message = `must be a COSE_Key with one of the algorithms ${passkeyAlgorithms.join(', ')}.`
+    const message = `must be a valid COSE_Key with one of the algorithms ${passkeyAlgorithms.join(', ')}. An RSA key must have at least ${limits.minPasskeyRsaKeyBytes * 8} bits.`
     throw invalidField('publicKey', 'invalid_key', message)
   }
   if (values.algorithm !== undefined && values.algorithm !== algorithm) {

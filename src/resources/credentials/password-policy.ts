@@ -14,7 +14,7 @@ export interface PasswordPolicy {
   require_symbol: boolean
   disallow_common: boolean
   disallow_user_info: boolean
-  /** Number of earlier passwords that may not be used again. */
+  /** Number of latest passwords, including the current one, that may not be used again. */
   history: number
   /** Number of days after which a password must be changed at sign-in; null for never. */
   max_age_days: number | null
@@ -43,18 +43,19 @@ export function passwordPolicyOf(issuer: { settings: unknown }): PasswordPolicy 
   return { ...defaultPolicy, ...Object.fromEntries(configured.filter(([key]) => key in defaultPolicy)) }
 }
 
-/** The user of a new password. The password must not contain the user's names or repeat an earlier password. */
+/** The user of a new password, for the rules `disallow_user_info` and `history`. */
 export interface PasswordOwner {
   username: string
   profile: unknown
-  /** Hashes of earlier passwords, newest first. */
+  /** Hashes of the current and earlier passwords, newest first. */
   previousHashes?: readonly string[]
 }
 
 type Rule = [code: string, isViolated: (password: string) => boolean, message: string]
 
 /**
- * Checks a new password against the policy.
+ * Checks a new password against the policy. The history and the list of breached passwords are checked only if the
+ * password violates no other rule.
  * @param field name of the password in the caller's input
  * @throws invalid_request with one detail for each violated rule (`password_too_short`, …)
  */

@@ -81,7 +81,7 @@ async function checkAndHashPassword(context: Context, owner: VerifierOwner, text
  * Checks a new password against the policy of the issuer and hashes it.
  * @param verifier the verifier whose password is replaced
  * @returns the columns to update
- * @throws invalid_request with one detail for each violated rule
+ * @throws the errors of `checkNewPassword`
  */
 export async function newPasswordColumns(context: Context, owner: VerifierOwner, verifier: Verifier, text: string) {
   const policy = passwordPolicyOf(owner.issuer)

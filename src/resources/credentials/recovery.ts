@@ -2,7 +2,8 @@
  * Recovery of an administrator (decision 0053). The link that `gatehouse admin recover` prints lets one user sign in
  * once within 15 minutes without the password and without second factors that the user reports as lost. Only the
  * SHA-256 of the link's token is stored. The link becomes invalid when another one is created for the user, when the
- * user is no longer active, and when a credential of the user is added, removed or gets a new secret.
+ * username changes, when the user is no longer active, and when a credential of the user is added, removed or gets a
+ * new secret.
  */
 import { limits } from '../../kernel/limits.js'
 import type { Context } from '../../platform/context.js'
@@ -17,7 +18,7 @@ import { resetFailedAttempts } from './failed-attempts.js'
 import type { SignInUser } from './sign-in.js'
 import { recordVerifierRemoval } from './verifier-removal.js'
 
-/** SQL: a digest of the username, the status, and the IDs and secret dates of the verifiers of the user `u`. */
+/** SQL: a digest of the username, the status and its time, and the verifiers' IDs and secret dates of the user `u`. */
 const credentialsFingerprintSql = `encode(sha256(convert_to(concat_ws(' ', u.username_key, u.status, u.status_at,
     (SELECT string_agg(concat(v.id, ':', coalesce(v.secret_set_at, v.created_at)), ' ' ORDER BY v.id) FROM verifiers v
       WHERE v.user_id = u.id AND v.issuer_id = u.issuer_id)), 'UTF8')), 'hex')`
@@ -80,8 +81,8 @@ const userIdOf = (token: string): string => token.slice(0, Math.max(0, token.ind
 const consumeText = `DELETE FROM deployment d USING users u WHERE ${validLinkSql} RETURNING d.name`
 
 /**
- * Consumes a recovery link and notifies the user by email. Of several concurrent calls only one succeeds. Call it in
- * the transaction of the sign-in step, with the user as the actor.
+ * Consumes a recovery link and notifies the user by email if the user has an email address. Of several concurrent calls
+ * only one succeeds. Call it in the transaction of the sign-in step, with the user as the actor.
  * @param tokenHash SHA-256 of the token
  * @returns false for an invalid link
  */
@@ -92,7 +93,8 @@ export async function consumeRecoveryLink(
   tokenHash: string,
 ): Promise<boolean> {
   const { accountId, issuerId, id } = user
-  // Changes of credentials lock the user's row too, so that none can commit while the link is checked and consumed.
+  // Creating a credential and changing a password lock the user's row too, so that these changes cannot commit while
+  // the link is checked and consumed.
   await sql(tx.db, 'SELECT id FROM users WHERE id = $1 AND issuer_id = $2 FOR UPDATE', id, issuerId)
   const [used] = await sql(tx.db, consumeText, issuerId, id, tokenHash, tx.now())
   if (!used) return false
@@ -114,9 +116,9 @@ export async function losableVerifiers(context: Context, user: SignInUser): Prom
 }
 
 /**
- * Completes a recovery: deletes the lost credentials, ends all sessions and unfinished sign-ins of the user, and
- * removes the lock after failed attempts. Call it in the transaction that saves the new password or, if the user does
- * not set one, in the transaction that consumes the link.
+ * Completes a recovery: deletes the lost credentials and pending enrollments, ends all sessions and unfinished sign-ins
+ * of the user, and removes the locks of the password and second factors after failed attempts. Call it in the
+ * transaction that saves the new password or, if the user does not set one, in the transaction that consumes the link.
  * @param lost IDs of the verifiers that the user reported as lost
  */
 export async function completeRecovery(tx: Context, user: SignInUser, lost: readonly string[]): Promise<void> {

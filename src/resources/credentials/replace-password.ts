@@ -21,9 +21,9 @@ export class SamePasswordError extends Error {}
 /**
  * Checks and hashes a new password. Call it before the transaction, because hashing is slow.
  * @returns a function to call in the transaction of the sign-in step. It replaces the password, deletes temporary
- *   passwords, ends the user's sessions and notifies the user by email.
- * @throws invalid_request with one detail for each violated rule of the policy, not_found if the user is not active,
- *   SamePasswordError
+ *   passwords, ends the user's sessions and notifies the user by email. It throws not_found if the user has been
+ *   deleted.
+ * @throws the errors of `checkNewPassword`, not_found if the user is not active, SamePasswordError
  */
 export async function prepareNewPassword(
   context: Context,

@@ -1,6 +1,6 @@
 /**
  * Verifies a password at sign-in (docs/contract.md#rate-limits, docs/contract.md#equal-answers-and-lockout). The
- * response and the response time are the same for an unknown user, a wrong password and a locked user.
+ * response is the same for an unknown user, a wrong password and a locked user, and the response time is equalized.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -21,7 +21,10 @@ export interface SignInUser extends InIssuer {
 }
 
 export type PasswordDecision =
-  /** The user is unknown or locked, or the password is wrong. The response must not show which of these applies. */
+  /**
+   * The user is unknown, is locked or has no valid password, the password is wrong, or the attempt waited too long. The
+   * response must not show which of these applies.
+   */
   | { outcome: 'refused' }
   /** The password is correct, but the user's status does not allow a sign-in. */
   | { outcome: 'inactive'; user: SignInUser }
@@ -49,9 +52,9 @@ interface CandidateRow {
 }
 
 /**
- * Selects a user with the password or temporary password that was set last. Passwords that were set earlier cannot be
- * used, so that one hash is verified for every user and the response time does not show which users have several
- * passwords.
+ * Selects a user with the password or temporary password that was set last. Expired temporary passwords are left out.
+ * Passwords that were set earlier cannot be used, so that one hash is verified for every user and the response time
+ * does not show which users have several passwords.
  */
 const candidateText = `
   SELECT u.id AS "userId", u.username, u.status, v.id AS "verifierId", v.type, v.hash, v.must_change AS "mustChange",
@@ -67,7 +70,8 @@ const method = 'password'
 /**
  * Verifies the password of a user. Counts a failure, locks the user after too many failures, and records the events of
  * both. A refusal returns only after a multiple of `limits.signInRefusalTimeStep`, so that the response time shows less
- * about the reason of the refusal. After the outcomes `must_change` and `passed`, call `recordCredentialVerification`.
+ * about the reason of the refusal. Replaces an imported hash before the outcomes `must_change` and `passed`. After
+ * these outcomes, call `recordCredentialVerification`.
  * @param issuer the issuer of the user, with the settings that contain the password policy
  * @param usernameKey the normalized username
  */
@@ -137,8 +141,8 @@ async function decidePasswordSignIn(
 }
 
 /**
- * Replaces an imported hash, or a hash with older parameters, with an Argon2id hash with the current parameters. This is possible only at a sign-in,
- * because the password is known only then.
+ * Replaces an imported hash, or a hash with older parameters, with an Argon2id hash with the current parameters. This
+ * is possible only at a sign-in, because the password is known only then.
  */
 async function replaceImportedHash(
   context: Context,

@@ -86,8 +86,8 @@ const completeRules = z.strictObject({
 /**
  * Completes an enrollment with a code, which proves that the authenticator app has the secret. The code cannot be used
  * again at a sign-in.
- * @throws invalid_request for a wrong code, insufficient_scope, not_found for an enrollment that is unknown, expired or
- *   has no attempts left, conflict if the user already has a TOTP verifier
+ * @throws invalid_request for a wrong code, insufficient_scope, not_found for an unknown user and for an enrollment
+ *   that is unknown, expired or has no attempts left, conflict if the user already has a TOTP verifier
  */
 export async function completeEnrollment(context: Context, path: VerifiersPath, input: unknown): Promise<Verifier> {
   const values = checkInput(completeRules, input)
@@ -100,7 +100,8 @@ export async function completeEnrollment(context: Context, path: VerifiersPath, 
  * Checks the code of an enrollment. The attempt is counted even if the caller's transaction is rolled back.
  * @returns a function that creates the verifier; call it in a transaction. It throws not_found if the enrollment was
  *   completed concurrently, and conflict if the user already has a TOTP verifier.
- * @throws invalid_request for a wrong code, not_found for an enrollment that is unknown, expired or without attempts
+ * @throws invalid_request for a wrong code, not_found for an unknown user and for an enrollment that is unknown,
+ *   expired or has no attempts left
  */
 export async function verifyEnrollmentCode(
   context: Context,

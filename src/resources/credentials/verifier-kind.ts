@@ -20,7 +20,10 @@ export interface VerifierPath extends VerifiersPath {
 /** A user who has verifiers, and the user's issuer, whose policies apply to them. */
 export type VerifierOwner = User & { issuer: Issuer }
 
-/** The result of creating a verifier. The additional fields contain secrets that later responses do not contain. */
+/**
+ * The result of creating a verifier or a pending enrollment. Only the response to the creation contains the additional
+ * fields, most of which are secrets.
+ */
 export type CreatedVerifier = Pick<
   Verifier,
   'id' | 'userId' | 'type' | 'name' | 'description' | 'metadata' | 'mustChange' | 'expiresAt' | 'lastUsedAt'
@@ -40,8 +43,8 @@ export interface VerifierKind<Shape extends z.ZodRawShape = z.ZodRawShape> {
   /**
    * Does slow work and external calls before the transaction.
    * @returns a function that stores the verifier. Call it in a transaction that has locked the user's row
-   *   (`lockVerifierOwner`).
-   * @throws invalid_request, conflict
+   *   (`lockVerifierOwner`). It can throw conflict.
+   * @throws invalid_request
    */
   prepare(
     context: Context,
@@ -92,7 +95,7 @@ export async function requireVerifierOwner(context: Context, path: VerifiersPath
 
 /**
  * Locks the user's row until the transaction ends, so that concurrent changes of the user's verifiers wait.
- * @throws not_found for a deleted user
+ * @throws not_found for an unknown user, a deleted user or a user whose deletion is pending
  */
 export async function lockVerifierOwner(
   context: Context,

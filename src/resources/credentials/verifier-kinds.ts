@@ -14,7 +14,10 @@ export const verifierKinds = {
   backup_codes: backupCodes,
 } as const
 
-/** All types of verifiers. `completeEnrollment` creates the type `totp`; a sign-in at a provider creates `oauth`. */
+/**
+ * The types of verifiers, and `totp_enrollment` for a pending enrollment. `createVerifier` does not create the types
+ * `totp` (from an enrollment or an import) and `oauth` (from a sign-in at a provider).
+ */
 export const verifierTypes = [
   'password',
   'temporary_password',

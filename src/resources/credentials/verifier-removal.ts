@@ -12,7 +12,7 @@ const mailKinds = {
   deleted: 'credential_removed',
   /** A new set of backup codes was created. */
   replaced: 'backup_codes_replaced',
-  /** The email address of a user who was created by sign-up was verified for the first time (decision 0048). */
+  /** A user who signed up without an invitation verified an email address for the first time (decision 0048). */
   mailbox_proved: 'credentials_removed',
   /** The user of a recovery link reported the credential as lost (decision 0053). */
   recovered: 'credential_removed',

@@ -84,8 +84,8 @@ export async function getVerifier(context: Context, path: VerifierPath): Promise
 
 /**
  * Creates a verifier or a pending enrollment (`totp_enrollment`).
- * @throws invalid_request, insufficient_scope, not_found, conflict for a second verifier of a type that a user can have
- *   only once, or for a passkey whose credential ID the issuer already has
+ * @throws invalid_request, insufficient_scope, not_found, conflict for a second password, for an enrollment of a second
+ *   TOTP verifier, or for a passkey whose credential ID the issuer already has
  */
 export async function createVerifier(context: Context, path: VerifiersPath, input: unknown): Promise<CreatedVerifier> {
   const values = checkInput(createRules, input)
@@ -148,7 +148,7 @@ function requireChangeableFields({ type }: Verifier, values: object): void {
 
 /**
  * Deletes a verifier. Requires the authority of the user, because after the deletion of a second factor the first
- * factor is sufficient to sign in (docs/contract.md#authority-for-changes).
+ * factor can be sufficient to sign in (docs/contract.md#authority-for-changes).
  * @throws insufficient_scope, not_found
  */
 export async function deleteVerifier(context: Context, path: VerifierPath): Promise<void> {

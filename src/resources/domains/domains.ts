@@ -52,8 +52,8 @@ export async function listDomains(context: Context, path: InAccount, request: Pa
 
 /**
  * Adds an unverified domain.
- * @throws invalid_request for an invalid host or too many domains, conflict if this account already has the domain or
- *   another account has verified it, not_found for the account
+ * @throws invalid_request for an invalid host, a host of this deployment or too many domains, conflict if this account
+ *   already has the domain or another account has verified it, not_found for the account
  */
 export async function addDomain(context: Context, path: InAccount, input: unknown): Promise<Domain> {
   const host = requireHost('host', checkInput(createRules, input).host)
@@ -188,9 +188,9 @@ async function setDomainIssuer(context: Context, before: Domain, issuerId: strin
  * not in `hosts`. Call it in the transaction that has written the row of the account, because the lock on the row
  * enforces the maximum number of domains under concurrent requests.
  * @returns the old and new hosts, or undefined if nothing changed
- * @throws invalid_request for an invalid host or too many domains; insufficient_scope for additions without
- *   `domains:write` or removals without `domains:delete` (docs/contract.md#authority-for-changes); conflict for a host
- *   that another account has verified
+ * @throws invalid_request for an invalid host, a host of this deployment or too many domains; insufficient_scope for
+ *   additions without `domains:write` or removals without `domains:delete` (docs/contract.md#authority-for-changes);
+ *   conflict for an added host that another account has verified
  */
 export async function setDomains(
   context: Context,

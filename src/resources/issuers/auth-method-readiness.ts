@@ -13,7 +13,7 @@ export const isFirstFactorKind = (kind: string): boolean => kind !== 'totp' && k
 export interface MethodSettings {
   method: string
   settings: Record<string, unknown>
-  /** The encrypted settings by name. Only the flag `unusable` is read, so the ciphertext may be missing. */
+  /** The encrypted settings by name. Only the names and the flag `unusable` are read; the ciphertext may be missing. */
   secrets: Record<string, { unusable?: boolean }>
 }
 

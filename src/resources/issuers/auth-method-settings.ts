@@ -24,10 +24,10 @@ type StoredUpstreamSecret = {
 }
 
 /**
- * Validates the settings, separates the secret from them and encrypts it. Keeps the stored secret if no new one is
- * given. If the provider that receives the secret changes, the secret must be given again
- * (docs/contract.md#secret-storage).
- * @param stored the column `secrets` of an existing method
+ * Validates the settings of a federated method, separates the secret from them and encrypts it. Keeps the stored secret
+ * if no new one is given. If `secretTarget` changes, the secret must be given again (docs/contract.md#secret-storage).
+ * The settings of other methods are returned without validation.
+ * @param stored the column `secrets` of an existing method; empty for a new one
  * @returns the columns `settings` and `secrets`
  * @throws invalid_request
  */
@@ -49,7 +49,7 @@ export function checkAuthMethodSettings(context: Context, method: string, submit
         code: 'required',
         message:
           key === kindFields.secret && storedSecret
-            ? 'must be given again, because the provider or endpoint that receives it has changed.'
+            ? 'must be a non-empty string. It is required again if the provider, endpoint or client that it is for changes.'
             : `is required as a non-empty string for the method ${method}.`,
       })),
     )

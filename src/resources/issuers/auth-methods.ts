@@ -54,7 +54,7 @@ const createRules = z.strictObject({
 
 const updateRules = createRules.omit({ method: true }).partial().extend({ method: z.unknown().optional() })
 
-/** Lists authentication methods, newest first. */
+/** Lists the authentication methods of an issuer, newest first. @throws invalid_request, not_found for the issuer */
 export async function listAuthMethods(
   context: Context,
   path: InIssuer,
@@ -124,8 +124,8 @@ export async function createAuthMethod(context: Context, path: InIssuer, input: 
 
 /**
  * Updates an authentication method. `settings` is a JSON Merge Patch (RFC 7396); `method` is immutable. Enabling
- * sign-in, changing the settings of a federated method and disabling a second factor affect all users of the issuer, so
- * these changes require the users' authority (docs/contract.md#authority-for-changes).
+ * sign-in with a first factor, changing the settings of a federated method and disabling a second factor affect all
+ * users of the issuer, so these changes require the users' authority (docs/contract.md#authority-for-changes).
  * @throws invalid_request, insufficient_scope, not_found, precondition_failed, conflict for disabling the last usable
  *   sign-in method of the console
  */

@@ -126,7 +126,9 @@ class UpdateIssuerInput {
 
 @Resolver(() => Issuer)
 export class IssuerResolver {
-  @Query(() => IssuerPage, { description: 'Lists the issuers of an account, newest first.' })
+  @Query(() => IssuerPage, {
+    description: 'Lists the issuers of an account, newest first; with `search`, in the order of their names.',
+  })
   @Scope('issuers', 'read')
   issuers(
     @Ctx() context: Context,
@@ -176,7 +178,10 @@ export class IssuerResolver {
     return true
   }
 
-  @FieldResolver(() => String, { description: 'The issuer identifier: the `iss` claim of the tokens of this issuer.' })
+  @FieldResolver(() => String, {
+    description:
+      'The issuer identifier at the host of IDP_URL: the `iss` claim of tokens that are not issued at a custom domain.',
+  })
   url(@Ctx() context: Context, @Root() issuer: IssuerRow): string {
     return issuerUrl(context.config, issuer.id)
   }

@@ -1,6 +1,6 @@
 /**
  * Signing key rotation (docs/contract.md#signing-keys, docs/decisions/0019): monthly, on request, and after a
- * compromise. Each change of the keys of an issuer is one transaction that locks the issuer and computes the change
+ * compromise. Each rotation of the keys of an issuer is one transaction that locks the issuer and computes the change
  * from the current rows of its keys, so concurrent, repeated and late runs are safe.
  */
 import { limits } from '../../kernel/limits.js'
@@ -123,7 +123,7 @@ async function publishNextKeys(context: Context, issuerId: string): Promise<void
       if (publish === undefined) continue
       times.set(alg, publish)
       const current = signingKeyAt(keys, alg, now)
-      // A key that has signed since its creation is the first key of the issuer, which was not promoted.
+      // A key that has signed since its creation was published by `publishInitialKeys` and was not promoted.
       if (current && current.signsFrom > current.createdAt) promoted.push(current)
     }
     return { published: await publishKeys(tx, issuerPath, withSignsFrom(pairs, times)), promoted, removed: [] }

@@ -48,7 +48,7 @@ export interface RotationPlan<Key> {
 /**
  * Plans the monthly rotation. The next key becomes the signing key at its start time without a change in the database,
  * so the plan only publishes another next key if there is none. If the job runs late, that key is published late and
- * starts to sign late.
+ * may start to sign late.
  */
 export function planMonthlyRotation<Key extends SigningSchedule>(
   keys: readonly Key[],
@@ -61,8 +61,8 @@ export function planMonthlyRotation<Key extends SigningSchedule>(
 
 /**
  * Plans a requested rotation: the next key signs as soon as it has been published for
- * `limits.signingKeyPublicationLead`, and its successor is published. Changes nothing while an earlier request is
- * pending.
+ * `limits.signingKeyPublicationLead`, and its successor is published. Without a next key, one is published that signs
+ * after this time. Changes nothing while an earlier request that promoted a next key is pending.
  */
 export function planRequestedRotation<Key extends SigningSchedule>(
   keys: readonly Key[],

@@ -126,7 +126,7 @@ export async function discardSpareKeys(context: Context): Promise<void> {
 
 /**
  * Publishes the first keys of an issuer. Call it in the transaction that creates the issuer or removes its old keys.
- * The first pair of each algorithm signs immediately, the second one from the next rotation time.
+ * The first pair of each algorithm signs immediately, the second one from the time that `nextSignsFrom` returns.
  */
 export async function publishInitialKeys(
   context: Context,
@@ -184,7 +184,8 @@ export async function refillSpareKeys(context: Context, issuers = 8): Promise<vo
 }
 
 /**
- * Refills the pool after each notification that keys were taken, without waiting for the periodic job.
+ * Refills the pool after each notification that keys were published or the pool was emptied, without waiting for the
+ * periodic job.
  * @returns a function that stops this and waits for a refill in progress
  */
 export function startSpareKeyRefill(gatehouse: Gatehouse): () => Promise<void> {

@@ -55,7 +55,10 @@ const urlRule = ({ allowPrivateNetworks }: Config, mayUseHttp: (url: URL) => boo
         const hasAllowedScheme = url && (url.protocol === 'https:' || (url.protocol === 'http:' && mayUseHttp(url)))
         return hasAllowedScheme && !url.username && !url.password && !url.hash && !/[\s\\]/.test(text)
       },
-      { error: 'must be an https URL without a username, password or fragment.', params: invalidFormat },
+      {
+        error: 'must be an https URL without a username, password, fragment, whitespace or backslash.',
+        params: invalidFormat,
+      },
     )
 const urlWithoutQueryRule = (config: Config, mayUseHttp?: (url: URL) => boolean) =>
   urlRule(config, mayUseHttp).refine((text) => !text.includes('?'), {
@@ -140,7 +143,8 @@ export function isUsableSecret(kind: UpstreamKind, secret: string): boolean {
 
 /**
  * Returns a text that identifies where the secret is sent: the URLs or the preset in the settings or, without any
- * (Apple, github.com), the client ID. If the text changes, the secret must be given again (docs/contract.md#secret-storage).
+ * (Apple, github.com), the client ID. If the text changes, the secret must be given again
+ * (docs/contract.md#secret-storage).
  */
 export function secretTarget(settings: JsonObject): string {
   const { issuer_url, provider, token_endpoint, base_url, client_id } = settings

@@ -50,9 +50,9 @@ const eraseResponsesText = `
 
 /**
  * Deletes expired responses, login transactions and oidc-provider artifacts; those from before the deletion of the user
- * have expired by now. Later responses can still contain the user, for example if an invitation to the user's address
- * was revoked. Their body is erased, so that a repeated request gets a response without a body, as for a response that
- * was too large to store.
+ * have expired by now or were deleted with the user's sessions. Later responses can still contain the user, for example
+ * if an invitation to the user's address was revoked. Their body is erased, so that a repeated request gets a response
+ * without a body, as for a response that was too large to store.
  */
 async function eraseStoredResponses(context: Context, users: readonly PurgedUser[]): Promise<void> {
   for (const table of ['idempotent_requests', 'login_states', 'idp_artifacts']) {

@@ -61,12 +61,12 @@ class ImportUsersInput {
   continues?: string | null
   @Field(() => Boolean, {
     description:
-      'Whether this is the last batch. The last batch records the event `user.import.finished`, which webhooks receive.',
+      'Whether this is the last batch. Except in a dry run, the last batch records the event `user.import.finished`, which webhooks receive.',
   })
   last!: boolean
 }
 
-@ObjectType({ description: 'A record that was not imported.' })
+@ObjectType({ description: 'A record that cannot be imported.' })
 class ImportRefusal {
   @Field(() => Int)
   line!: number
@@ -100,7 +100,7 @@ class ImportedPortion {
   read!: number
   @Field(() => Int)
   imported!: number
-  @Field(() => Int, { description: 'The number of records that an earlier run imported.' })
+  @Field(() => Int, { description: 'The number of records that an earlier run or batch imported.' })
   known!: number
   @Field(() => Int)
   refused!: number

@@ -1,6 +1,6 @@
 /**
- * Lists and searches users (docs/contract.md#user-endpoints). Each page is one index range scan that starts at the
- * cursor, so the cost of a page does not depend on its position in the list.
+ * Lists and searches users (docs/contract.md#user-endpoints). Without a search, each page is one index range scan that
+ * starts at the cursor, so the cost of a page does not depend on its position in the list.
  */
 import { checkPageLimit, type Page, type PageRequest, toPage } from '../../kernel/pagination.js'
 import type { Context } from '../../platform/context.js'
@@ -140,8 +140,8 @@ const queryUsers = (context: Context, values: unknown[], { status }: UserFilter)
     : context.query<ListedUserRow>('users', listText, values)
 
 /**
- * Searches by a prefix of the username, a name or the email address, in upper or lower case. The statement is not
- * prepared, because the best plan depends on the number of users with the prefix.
+ * Searches by a prefix of the username, or of a name or the email address in the profile, ignoring case. The statement
+ * is not prepared, because the best plan depends on the number of users with the prefix.
  */
 function searchUsers(
   context: Context,

@@ -15,7 +15,7 @@ const usernameFormats: Record<UsernameType, { pattern: RegExp; message: string }
   phone: { pattern: /^\+[1-9]\d{6,14}$/, message: 'must be a phone number in E.164 form such as +4915112345678.' },
   unique: {
     pattern: /^[^\s\p{Cc}\p{Cf}]{1,128}$/u,
-    message: 'must have 1 to 128 characters without spaces or control characters.',
+    message: 'must have 1 to 128 characters without spaces, control characters or invisible format characters.',
   },
 }
 
@@ -26,7 +26,8 @@ export function checkUsername(type: UsernameType, username: string): void {
 }
 
 /**
- * Returns the normalized username, for comparison and hashing: NFKC, lower case (docs/contract.md#common-field-rules).
+ * Returns the normalized username, for comparison and hashing: trimmed, NFKC, lower case
+ * (docs/contract.md#common-field-rules).
  */
 export const usernameKeyOf = (username: string): string => username.trim().normalize('NFKC').toLowerCase()
 

@@ -85,8 +85,8 @@ const updateRules = z.strictObject({
 })
 
 /**
- * Scope for changing a credential of a user. The caller also needs every platform scope that the user has
- * (`requireAuthorityOfUser`).
+ * Scope for changing a credential of a user. To change an existing user, the caller also needs every platform scope
+ * that the user has (`requireAuthorityOfUser`).
  */
 const CREDENTIALS_WRITE_SCOPE = 'issuers.users.verifiers:write'
 
@@ -157,7 +157,8 @@ export async function createUser(
 /**
  * Updates a user: metadata is merged, other objects are replaced. Suspending or blocking a user ends all of the user's
  * sessions. Changing the username, the email address or `email_verified`, and making the user active again, require the
- * authority of the user (docs/contract.md#authority-for-changes).
+ * authority of the user (docs/contract.md#authority-for-changes). Changing `email_verified`, and changing the username
+ * or the email address of a user who can sign in, also require the scope `issuers.users.verifiers:write`.
  * @throws invalid_request, insufficient_scope, not_found, precondition_failed, conflict for a username that another
  *   user has, and for suspending or blocking the owner of the system account
  */
@@ -297,7 +298,7 @@ function statusColumns(context: Context, user: User, values: z.infer<typeof upda
   }
 }
 
-/** Returns whether the user has a verifier, or a verified email address, which allows a sign-in by email. */
+/** Returns whether the user has a verifier, or a verified email address, which can allow a sign-in by email. */
 async function canSignIn(context: Context, { id, issuerId, emailVerified }: User): Promise<boolean> {
   return emailVerified || (await context.db.verifier.count({ where: { userId: id, issuerId } })) > 0
 }

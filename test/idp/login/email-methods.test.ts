@@ -73,7 +73,7 @@ describe('a code by email', () => {
     expect(plain(unknown.html)).toBe(plain(known.page.html))
     const refused = await browser.submit(unknown, { code: '123456' })
     expect([errorMessageOf(refused), invalidFieldsOf(refused)]).toEqual([
-      expect.stringMatching(/This code is wrong/),
+      expect.stringMatching(/This code or link is wrong/),
       ['code'],
     ])
     await waitForEmptyOutbox(app)
@@ -86,10 +86,14 @@ describe('a code by email', () => {
     const other = await realm.openSignInPage(spa)
     const elsewhere = await other.browser.submit(other.page, { username, method: 'email_otp' })
     await waitForMail(app, username, 2)
-    expect(errorMessageOf(await other.browser.submit(elsewhere, { code: first.code }))).toMatch(/This code is wrong/)
+    expect(errorMessageOf(await other.browser.submit(elsewhere, { code: first.code }))).toMatch(
+      /This code or link is wrong/,
+    )
     const again = await first.browser.submit(first.page, { method: 'again' })
     const newer = codeInMail(await waitForMail(app, username, 3))
-    expect(errorMessageOf(await first.browser.submit(again, { code: first.code }))).toMatch(/This code is wrong/)
+    expect(errorMessageOf(await first.browser.submit(again, { code: first.code }))).toMatch(
+      /This code or link is wrong/,
+    )
     const latest = await first.browser.open(again.url)
     expect(redirectParametersOf(await first.browser.submit(latest, { code: newer }))['code']).toBeDefined()
   })
@@ -108,7 +112,7 @@ describe('a code by email', () => {
     const { browser, page, code } = await requestCode(username)
     let at = page
     for (let i = 0; i < 4; i++) at = await browser.submit(at, { code: wrongOf(code) })
-    expect(errorMessageOf(at)).toMatch(/This code is wrong/)
+    expect(errorMessageOf(at)).toMatch(/This code or link is wrong/)
     at = await browser.submit(at, { code: wrongOf(code) })
     expect(errorMessageOf(at)).toMatch(/no longer valid/)
     expect(errorMessageOf(await browser.submit(at, { code }))).toMatch(/no longer valid/)
@@ -124,7 +128,9 @@ describe('a code by email', () => {
     let at = page
     for (let i = 0; i < 5; i++) at = await browser.submit(at, { code: wrongOf(code) })
     const fresh = await requestCode(username, {}, 2)
-    expect(errorMessageOf(await fresh.browser.submit(fresh.page, { code: fresh.code }))).toMatch(/This code is wrong/)
+    expect(errorMessageOf(await fresh.browser.submit(fresh.page, { code: fresh.code }))).toMatch(
+      /This code or link is wrong/,
+    )
     expect((await realm.signIn(spa, username)).redirect['code']).toBeDefined()
     app.clock.advance(61_000)
     const later = await fresh.browser.open(fresh.page.url)
@@ -183,7 +189,7 @@ describe('a link by email', () => {
     const { browser, link } = await askForLink(await createUser())
     const opened = await browser.open(link)
     expect(errorMessageOf(await browser.submit(opened, { link: 'x'.repeat(43), method: 'link' }))).toMatch(
-      /This code is wrong/,
+      /This code or link is wrong/,
     )
   })
 })
@@ -215,7 +221,7 @@ describe('a password reset', () => {
     const nextPage = await browser.submit(page, { username: 'unknown@example.com', method: 'reset' })
     const sent = await browser.submit(nextPage, { username: 'unknown@example.com', method: 'send' })
     expect(headingOf(sent)).toBe('Check your email')
-    expect(errorMessageOf(await browser.submit(sent, { code: '123456' }))).toMatch(/This code is wrong/)
+    expect(errorMessageOf(await browser.submit(sent, { code: '123456' }))).toMatch(/This code or link is wrong/)
   })
 
   test('the new password cannot be set without the code', async () => {

@@ -178,7 +178,9 @@ describe('sign-up', () => {
       page.html.replace(/value="[^"]*"|interaction\/[\w-]+/g, ''),
     )
     expect((await waitForMail(app, username, 2)).subject).toBe('You already have an account at Open issuer')
-    expect(errorMessageOf(await second.browser.submit(second.page, { code: '123456' }))).toMatch(/This code is wrong/)
+    expect(errorMessageOf(await second.browser.submit(second.page, { code: '123456' }))).toMatch(
+      /This code or link is wrong/,
+    )
   })
 
   test('an existing user with an unverified address verifies it at the next sign-in', async () => {

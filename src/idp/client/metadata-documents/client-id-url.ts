@@ -10,7 +10,7 @@ export const isClientIdUrl = (clientId: string): boolean => /^https?:\/\//i.test
 
 /**
  * Checks whether a metadata document may be fetched from this URL: https, with a path, without credentials, fragment
- * and dot segments, and in canonical form.
+ * and dot segments, in canonical form, and with at most `maxClientIdUrlLength` characters.
  * @param allowHttpLoopback also allow http on loopback hosts (ALLOW_PRIVATE_NETWORKS)
  */
 export function isFetchableClientIdUrl(text: string, allowHttpLoopback: boolean): boolean {

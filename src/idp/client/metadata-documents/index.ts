@@ -80,9 +80,13 @@ async function requireFetchAllowed(context: Context, pendingCount: number): Prom
   const decision = await context.rateLimiter.consume('authorize', `documents ${networkOf(context.request.ip)}`)
   if (pendingCount < limits.maxConcurrentClientMetadataFetches && decision?.allowed !== false) return
   const reset = String(decision?.allowed === false ? decision.reset : 2)
-  throw new ApiError('too_many_requests', 'Too many client metadata documents are being fetched; try again shortly.', {
-    headers: { 'Retry-After': reset },
-  })
+  throw new ApiError(
+    'too_many_requests',
+    'Too many client metadata documents are being fetched or were requested from your network; try again shortly.',
+    {
+      headers: { 'Retry-After': reset },
+    },
+  )
 }
 
 async function fetchMetadataDocument(context: Context, clientIdUrl: string): Promise<MetadataDocument> {

@@ -9,7 +9,7 @@ import { redirectUriError } from '../../../resources/clients/redirect-uris.js'
 
 /** The members of a metadata document that Gatehouse uses. */
 export interface MetadataDocument {
-  /** `client_name` of the document, which is not verified. */
+  /** `client_name` of the document, which is not verified; null without a name. */
   name: string | null
   redirectUris: string[]
   postLogoutRedirectUris: string[]

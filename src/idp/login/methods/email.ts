@@ -7,7 +7,7 @@ import type { FirstFactor } from './method.js'
 
 /**
  * Creates a first factor that sends a code or link to the email address of the user. The page does not reveal whether
- * the user exists. If the method allows sign-up, an unknown address starts a sign-up.
+ * the user exists. If the method and the rules for sign-up allow it, an unknown address starts a sign-up.
  */
 const createEmailMethod =
   (step: 'email_code' | 'email_link'): FirstFactor =>

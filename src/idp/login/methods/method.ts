@@ -5,8 +5,8 @@ import type { Form } from '../../request-input.js'
 import type { StepContext, Transition } from '../steps/step.js'
 
 /**
- * Handles the submitted sign-in form for one kind of authentication method. The transition either is `done` and has the
- * authenticated user, or leads to a step or provider that authenticates the user.
+ * Handles the submitted sign-in form for one kind of authentication method. The transition is `done` and has the
+ * authenticated user, leads to a step or provider that authenticates the user, or shows the form again with a message.
  */
 export type FirstFactor = (
   request: RequestContext,

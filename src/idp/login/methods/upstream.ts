@@ -42,7 +42,7 @@ interface OpenedMethod {
 
 /**
  * Loads the provider and the decrypted secret of a method.
- * @throws UpstreamError if the method was deleted
+ * @throws UpstreamError if the method was deleted or has no secret
  */
 async function openMethod(
   { context, runtime }: RequestContext,
@@ -63,7 +63,7 @@ async function openMethod(
 const configurationOf = (request: RequestContext, { upstream, method }: OpenedMethod) =>
   cachedConfiguration(request, method.id, () => upstream.createConfiguration(request, method))
 
-/** Handles the button of the method: redirects the browser to the provider. */
+/** Handles the button of the method: redirects the browser to the provider, or shows the failure. */
 export const upstream: FirstFactor = async (request, stepContext, _form, facts) => {
   try {
     return await startUpstreamSignIn(request, stepContext, facts)
@@ -100,7 +100,7 @@ async function startUpstreamSignIn(
 
 /**
  * Continues the sign-in of a browser that returned from the provider.
- * @returns undefined if no unused response is saved for the handle
+ * @returns undefined if no unused response is saved for the handle, or if it has expired
  */
 export async function resumeUpstreamSignIn(
   request: RequestContext,
@@ -159,7 +159,8 @@ async function fetchUpstreamUser(
 }
 
 /**
- * Returns a transition to the sign-in page with a message. Logs the failure as a code, without text of the provider.
+ * Returns a transition to the sign-in page with a message, which also records the failed sign-in. Logs the failure,
+ * unless it is a denial, as a code without text of the provider.
  */
 function upstreamFailureTransition(
   { context, runtime }: RequestContext,

@@ -6,7 +6,7 @@ import type { TextKey } from './texts.js'
 /** The hidden field with the form token (`formToken`). */
 export const csrfField = ({ token }: View): Html => html`<input type="hidden" name="csrf" value="${token}">`
 
-/** The line with the name of the application; false if there is none. */
+/** The line with the name of the application or organization; false if there is none. */
 export const clientLead = ({ texts, clientName }: View): Html | false => {
   if (clientName === undefined) return false
   const [before = '', after = ''] = texts.continue_to.split('{client}')

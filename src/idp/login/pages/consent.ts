@@ -3,7 +3,7 @@ import { csrfField } from './components.js'
 import { layout, problemBox, type View } from './layout.js'
 import { formatMessage, type PageMessage, type TextKey } from './texts.js'
 
-/** Texts that describe the scopes of OpenID Connect. */
+/** Texts that describe `openid` and the scopes of OpenID Connect that request claims. */
 const scopeTextKeys: Readonly<Record<string, TextKey>> = {
   openid: 'consent_openid',
   profile: 'consent_profile',
@@ -13,19 +13,19 @@ const scopeTextKeys: Readonly<Record<string, TextKey>> = {
 }
 
 export interface RequestedAccess {
-  /** All requested scopes, of which the page describes those of OpenID Connect. */
+  /** All requested scopes, of which the page describes those in `scopeTextKeys`. */
   claims: readonly string[]
   /** Requested scopes that the issuer allows, which are shown by name. */
   scopes: readonly string[]
-  /** Resources that the tokens are for. */
+  /** Requested resources that the issuer allows. */
   resources: readonly string[]
-  /** Names of the organizations that the tokens will have. */
+  /** Names, or ids without a name, of the organizations that the tokens may contain. */
   organizations: readonly string[]
 }
 
 /**
  * Asks for consent. The page shows the host of the metadata document first, because the client's name is not verified.
- * The host of the redirect URI is shown if it differs from that host.
+ * The host of the redirect URI, or its scheme if it has no host, is shown if it differs from that host.
  */
 export function consentPage(
   view: View,

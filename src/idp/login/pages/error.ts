@@ -6,9 +6,9 @@ import { createView, layout, sendPage } from './layout.js'
 import type { TextKey } from './texts.js'
 
 /**
- * Sends the error page: a sentence for the user, and below it the OAuth error for the developer. The page has no link
- * and no redirect to the application, because the redirect URI may be invalid.
- * @param out the OAuth error
+ * Sends the error page: a text for the user, and below it the OAuth error for the developer, if there is one. The page
+ * has no link and no redirect to the application, because the redirect URI may be invalid.
+ * @param out the OAuth error; empty for none
  * @param key the text for the user
  */
 export function errorPage(

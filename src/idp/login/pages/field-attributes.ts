@@ -42,7 +42,7 @@ export interface FieldOptions {
   hint?: string
 }
 
-/** Returns the attributes of a field. The focused field also refers to errors of the whole form. */
+/** Returns the attributes of a field, with `autofocus`. The focused field also refers to errors of the whole form. */
 export function fieldAttributes(problems: readonly PageMessage[], name: FieldName, options: FieldOptions = {}): Html {
   const { value, focused = false, hint } = options
   const isInvalid = hasProblem(problems, name, value)

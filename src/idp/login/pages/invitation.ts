@@ -37,8 +37,9 @@ export const invitationAcceptedPage = (view: View): string =>
   )
 
 /**
- * Why an invitation cannot be accepted. `over`: it was used or withdrawn, or has expired; `full`: the organization has
- * its maximum number of members; `member`: the user is already a member.
+ * Why an invitation cannot be accepted. `over`: it was used or withdrawn, has expired, or the organization no longer
+ * accepts invitations; `full`: the organization has its maximum number of members; `member`: the user is already a
+ * member.
  */
 export type InvitationFailure = 'over' | 'full' | 'member'
 

@@ -69,9 +69,9 @@ function logoOf({ settings }: IssuerSnapshot): string | undefined {
 export const scriptTag = new Html(`<script>${passkeyScript}</script>`)
 
 /**
- * Sends a page with a Content-Security-Policy that allows only the style and the script of the page, and images of the
- * logo's origin (docs/contract.md#output-escaping-and-page-headers). The policy does not set `connect-src`,
- * so that `default-src 'none'` applies and the script cannot send requests.
+ * Sends a page with a Content-Security-Policy that allows only the style and the script of the page, images in `data:`
+ * URLs, and images of the logo's origin (docs/contract.md#output-escaping-and-page-headers). The policy does not set
+ * `connect-src`, so that `default-src 'none'` applies and the script cannot send requests.
  */
 export function sendPage(ctx: KoaContext | OpenIdContext, view: View, page: string, status = 200): void {
   const css = /<style>([\s\S]*?)<\/style>/.exec(page)?.[1] ?? ''

@@ -14,7 +14,10 @@ export interface PasskeyButtonOptions {
   autofill?: boolean
 }
 
-/** The passkey button of a form, with its hidden field and the script. The button is hidden until the script runs. */
+/**
+ * The passkey button of a form, with its hidden field and the script. The button is hidden until the script runs in a
+ * browser that supports passkeys.
+ */
 export const passkeyButton = (
   { texts }: View,
   { options, operation, text, isPrimary, autofill }: PasskeyButtonOptions,

@@ -1,6 +1,6 @@
 /**
  * The only script of the hosted pages. It calls the WebAuthn API with the options in the page and submits the response
- * with the form. The script sends no requests, and everything except passkeys works without JavaScript.
+ * with the form. The script sends no other requests, and everything except passkeys works without JavaScript.
  */
 export const passkeyScript = String.raw`
 (() => {

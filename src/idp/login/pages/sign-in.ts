@@ -8,7 +8,7 @@ import { formatMessage, type PageMessage } from './texts.js'
 
 export interface SignInPageOptions {
   username: string
-  /** In the order in which they are shown. */
+  /** The offered methods. The buttons of methods that are neither the main one nor passkeys have this order. */
   methods: readonly AuthMethodSnapshot[]
   /** WebAuthn options, used if passkeys are enabled. */
   passkeyOptions: object
@@ -65,7 +65,7 @@ ${maySignUp && html`<p class="aside">${texts.no_account} ${alternativeButton(vie
 const primaryButtonText = ({ texts }: View, kind: 'password' | 'email_otp' | 'email_link'): string =>
   kind === 'password' ? texts.sign_in : texts[`use_${kind}`]
 
-/** The button of a method. The value is the kind, or the id if an issuer can have several methods of the kind. */
+/** The button of a method. The value is the kind for a password or email, and the id for an upstream provider. */
 function methodButton(view: View, { kind, id, name }: AuthMethodSnapshot): Html {
   if (kind === 'password' || kind === 'email_otp' || kind === 'email_link')
     return alternativeButton(view, kind, `use_${kind}`, 'quiet')
@@ -77,7 +77,7 @@ function methodButton(view: View, { kind, id, name }: AuthMethodSnapshot): Html 
   )
 }
 
-/** Asks for a new password, which replaces the old password. */
+/** Asks for a new password, which replaces the old password if the user has one. */
 export function newPasswordPage(view: View, username: string, problems: readonly PageMessage[]): string {
   const { texts } = view
   return layout(

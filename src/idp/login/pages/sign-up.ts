@@ -8,7 +8,7 @@ import { newPasswordField } from './sign-in.js'
 import { formatMessage, type PageMessage } from './texts.js'
 
 export interface SignUpPageOptions {
-  /** The entered or invited email address; empty at first. */
+  /** The invited or entered email address; at first the entered username, which can be empty. */
   email: string
   /** The entered name; empty at first. */
   name: string
@@ -30,7 +30,7 @@ export function signUpPage(
 ): string {
   const { texts } = view
   const [primaryMethod, ...otherMethods] = methods
-  // The first field with an error has the focus. An invited address is read-only and never has the focus.
+  // The password has the focus if only it has an error; otherwise the address, unless it is invited and read-only.
   const focusesPassword = hasProblem(problems, 'new_password') && !hasProblem(problems, 'username', email)
   return layout(
     view,

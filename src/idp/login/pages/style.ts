@@ -1,4 +1,7 @@
-/** The style sheet of the hosted pages. Colors are variables of the theme. The style sheet loads no other resources. */
+/**
+ * The style sheet of the hosted pages. Except for shadows and the QR code, colors are variables of the theme. The style
+ * sheet loads no other resources.
+ */
 export const style = `
 *,*::before,*::after{box-sizing:border-box}
 html{height:100%;-webkit-text-size-adjust:100%}

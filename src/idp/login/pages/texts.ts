@@ -1,5 +1,5 @@
 /**
- * All texts of the hosted pages, by language. To add a language, begin with `languages` in src/kernel/language.ts. The
+ * Texts of the hosted pages, by language. To add a language, begin with `languages` in src/kernel/language.ts. The
  * compiler then requires a table of the language in texts/.
  */
 import type { Language } from '../../../kernel/language.js'

@@ -1,4 +1,4 @@
-/** Theme of the hosted pages. Only hexadecimal colors are accepted, and the contrast of all texts is ensured. */
+/** Theme of the hosted pages. Only hexadecimal colors are accepted, and text colors are adjusted for contrast. */
 import type { IssuerSettings } from '../../../resources/issuers/settings.js'
 
 type Rgb = readonly [red: number, green: number, blue: number]
@@ -34,7 +34,10 @@ const nearBlack: Rgb = [17, 24, 39]
 const contrastingColor = (background: Rgb): Rgb =>
   contrast(white, background) >= contrast(nearBlack, background) ? white : nearBlack
 
-/** Lightens or darkens a color until its contrast on a background is at least 4.5:1 (WCAG 1.4.3). */
+/**
+ * Lightens or darkens a color until its contrast on a background is at least 4.5:1 (WCAG 1.4.3), or until it is white
+ * or near-black.
+ */
 function ensureContrast(color: Rgb, background: Rgb): Rgb {
   const target = contrastingColor(background)
   for (let share = 0; share <= 1; share += 0.1) {

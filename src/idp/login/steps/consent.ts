@@ -70,7 +70,7 @@ export async function handleConsent(
 }
 
 /**
- * Returns the names of the organizations that the client's tokens may contain
+ * Returns the names, or ids without a name, of the organizations that the client's tokens may contain
  * (docs/contract.md#organization-restrictions-of-clients). An organization that requires a second factor is included
  * even if this sign-in had none, because a later sign-in adds the organization without asking for consent.
  */

@@ -19,7 +19,9 @@ import { type Step, type StepContext, type Transition, TransitionRefused } from 
 
 /** Asks for a code from an email. What the code proves depends on the purpose of the email. */
 export const emailCode: Step = {
-  /** Runs only for the purpose `verify`: the issuer requires a verified email address and the user has none. */
+  /**
+   * Runs only for the purpose `verify`: the issuer requires that the user's email address is verified, and it is not.
+   */
   async prepare(request, tx, { state, loginTransaction, view }) {
     const user = state.user!
     const email = (await lockMailbox(tx, user))?.email ?? null
@@ -90,7 +92,11 @@ async function verifyAnswer(
   return { to: { ...state, emailChallenge: decision.emailChallenge }, problems: [{ key }] }
 }
 
-/** Sends a new code or link to the same address, which replaces the previous one. */
+/**
+ * Sends a new code or link to the same address, which replaces the previous one. If the previous one was not sent
+ * because the address may not get one, the new one is not sent either. If the rate limit is exceeded, the previous one
+ * stays.
+ */
 async function resendChallenge(
   request: RequestContext,
   { state, loginTransaction, view }: StepContext,
@@ -152,7 +158,10 @@ const staleTransition = (state: LoginState): Transition => ({
   problems: [{ key: 'stale' }],
 })
 
-/** Checks whether the method is still enabled, because the settings may have changed since the email was sent. */
+/**
+ * Checks whether the method is still enabled, because the settings may have changed since the email was sent. The
+ * purpose `verify` needs no method.
+ */
 function isStillOffered(
   request: RequestContext,
   { state, loginTransaction }: StepContext,

@@ -82,8 +82,9 @@ export const enrollPasskey: Step = {
 }
 
 /**
- * Creates the transition of a submitted enrollment. After a wrong code, the user can enter another one. A used or
- * expired enrollment is replaced by a new one.
+ * Creates the transition of a submitted enrollment. After a wrong code, the user can enter another one. An enrollment
+ * that is used, expired or without attempts left is replaced by a new one, and so is a passkey challenge after any
+ * error.
  * @param verifyAnswer verifies the submission and returns the function that saves the credential
  */
 async function enrollmentTransition(

@@ -30,8 +30,8 @@ export const link: Step = {
         try {
           await linkIdentity(withUserActor(tx, user), user, linkOffer!, linkOffer!.name)
         } catch (error) {
-          // Another user has linked the upstream account, or this user was deleted. next-step.ts determines what
-          // follows.
+          // The upstream account has been linked in the meantime, or this user was deleted. next-step.ts determines
+          // what follows.
           if (!isDuplicate(error) && !(error instanceof ApiError && error.code === 'not_found')) throw error
           throw new TransitionRefused({ to: rest, done: true })
         }
@@ -44,7 +44,7 @@ export const link: Step = {
 export const hasLinkOffer = (request: RequestContext, { linkOffer, user }: LoginState): boolean =>
   linkOffer !== undefined && user !== null && isLinkAllowed(request, user, linkOffer)
 
-/** Checks that the user has the address of the upstream account, and that its method is enabled for sign-in. */
+/** Checks that the upstream account can be linked to the user, and that its method is enabled for sign-in. */
 const isLinkAllowed = (
   { runtime }: RequestContext,
   { id: userId }: SignInUser,
@@ -52,8 +52,9 @@ const isLinkAllowed = (
 ): boolean => ownerIds.includes(userId) && runtime.issuer.methods.some(({ id, login }) => id === methodId && login)
 
 /**
- * Links the upstream account of this sign-in to the user, if this is still allowed. Must be called in the transaction
- * of the step that completes the required factors.
+ * Links the upstream account of this sign-in to the user, if this is still allowed and the account is not linked yet.
+ * Must be called in the transaction of a step, when no second factor is pending.
+ * @throws the errors of `linkIdentityIfUnlinked`
  */
 export async function completePendingLink(
   request: RequestContext,

@@ -8,8 +8,8 @@ import { isTextKey, type PageMessage } from '../pages/texts.js'
 import type { Step } from './step.js'
 
 /**
- * Asks for a new password, because the old password must be changed (it is temporary, has expired, or an administrator
- * requires it) or because the user has forgotten it.
+ * Asks for a new password, because the old password must be changed (it is temporary, has expired, an administrator
+ * requires it, or it may be that of an attacker), the user has forgotten it, or the user signs in with a recovery link.
  */
 export const newPassword: Step = {
   render: (_, { view, state }, problems) => newPasswordPage(view, state.user?.username ?? state.username, problems),

@@ -29,7 +29,7 @@ export const signIn: Step = {
     if (action === 'sign_up' && maySignUp(request, loginTransaction)) return { to: { ...freshState, step: 'sign_up' } }
     if (action === 'reset' && signInMethodsOf(request, 'password').length > 0)
       return { to: { ...freshState, step: 'reset' } }
-    // The form is that of the step `recovery`, whose link was used or has expired while the page was open.
+    // The form is that of the step `recovery`, whose link became invalid while the page was open.
     if (action === 'recover') return { to: freshState, problems: [{ key: 'recovery_gone' }] }
     const method = selectMethod(request, action)
     if (!method) return { to: freshState }

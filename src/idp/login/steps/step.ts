@@ -9,7 +9,7 @@ import type { PageMessage } from '../pages/texts.js'
 /** Database writes that run in the transaction of a transition. */
 export type Effects = (tx: Context) => Promise<unknown>
 
-/** The result of a submitted form: the next state, further writes, and messages to show. */
+/** The result of a submitted form or a return from an upstream provider: the next state, writes, and what to show. */
 export interface Transition {
   /** The next state. If the step is done, next-step.ts determines its `step`. */
   to: LoginState
@@ -20,18 +20,21 @@ export interface Transition {
    * @throws TransitionRefused to roll back and apply another transition instead
    */
   effects?: Effects | undefined
-  /** Runs after `effects` in the same transaction and returns the next state, which replaces `to`. */
+  /**
+   * Runs after `effects` in the same transaction, can write too, and returns the next state, which replaces `to`.
+   * @throws TransitionRefused to roll back and apply another transition instead
+   */
   resolveState?: (tx: Context) => Promise<LoginState>
   /** Redirects the browser to this URL of another site instead of showing a step. */
   redirect?: string
-  /** Runs after the transaction, whether the transition was committed, refused or stale. */
+  /** Runs after the transaction, and after that of a replacement, whether or not the transition was committed. */
   onSettled?: () => Promise<void>
   /** Messages to show with the next page, unless the step is done. */
   problems?: readonly PageMessage[]
 }
 
 /**
- * A conflict that only the transaction can detect, for example a code that was used or a username that was taken. The
+ * A failure that only the transaction can detect, for example a wrong or used code, or a username that was taken. The
  * transition `replacement` is applied instead.
  */
 export class TransitionRefused extends Error {
@@ -52,8 +55,9 @@ export interface StepContext {
 /** A step of the sign-in: shows a form and handles its submission. */
 export interface Step {
   /**
-   * Prepares the step before it is shown for the first time, in the transaction `tx` of the previous step: sends a code
-   * or creates a challenge.
+   * Prepares the step when next-step.ts has selected it, in the transaction `tx` of the previous step. For example,
+   * sends a code or creates a challenge.
+   * @returns the state to save
    */
   prepare?(request: RequestContext, tx: Context, stepContext: StepContext): Promise<LoginState>
   /**
@@ -67,8 +71,8 @@ export interface Step {
     query: Form,
   ): string | Promise<string>
   /**
-   * Returns the transition for a submitted form. It writes only the counts of attempts, such as wrong codes, to the
-   * database, because they must be kept even if the request fails.
+   * Returns the transition for a submitted form. It writes only what must be kept even if the request fails to the
+   * database, such as counts of attempts and events of failed sign-ins.
    */
   handleSubmission(request: RequestContext, stepContext: StepContext, form: Form): Promise<Transition>
 }

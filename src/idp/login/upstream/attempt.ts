@@ -79,8 +79,8 @@ export async function saveResponse(
 }
 
 /**
- * Reads the parameters of an authorization response. If it does not have exactly one of `code` and `error`, or repeats
- * a parameter, the result is the error `malformed`.
+ * Reads the parameters of an authorization response, except for empty and too long ones. If it does not have exactly
+ * one of `code` and `error`, or repeats a parameter, the result is the error `malformed`.
  */
 function parseResponse(form: Form): Omit<AuthorizationResponse, 'state'> {
   const readParameter = (name: 'code' | 'iss' | 'error' | 'user') => {

@@ -47,7 +47,10 @@ export const discoveryOptions = (request: RequestContext): DiscoveryRequestOptio
   execute: configurationExtensions(request),
 })
 
-/** Makes openid-client verify the signatures of ID tokens, instead of trusting the TLS connection with the provider. */
+/**
+ * Makes openid-client verify the signatures of ID tokens, instead of trusting the TLS connection with the provider. If
+ * private networks are allowed, openid-client also accepts HTTP URLs.
+ */
 const configurationExtensions = ({ context }: RequestContext): ((config: Configuration) => void)[] => [
   ...(context.config.allowPrivateNetworks ? [allowInsecureRequests] : []),
   enableNonRepudiationChecks,
@@ -98,7 +101,7 @@ export function cachedConfiguration(
 /**
  * Requests a protected resource of the provider with the user's access token, and parses its JSON.
  * @returns undefined for a status other than 200
- * @throws UpstreamError if the body is not valid JSON
+ * @throws UpstreamError if the body is not valid JSON; the error of openid-client if the request fails
  */
 export async function readResource(
   config: Configuration,
@@ -117,7 +120,8 @@ export async function readResource(
 
 /**
  * Requests a protected resource that must be a JSON object.
- * @throws UpstreamError
+ * @throws UpstreamError if the status is not 200 or the body is not a JSON object; the error of openid-client if the
+ *   request fails
  */
 export async function readObjectResource(
   config: Configuration,

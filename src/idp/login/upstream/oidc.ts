@@ -42,7 +42,8 @@ export const oidc: UpstreamProvider = {
     const prompt = loginTransaction.param('prompt')?.split(' ') ?? []
     const requestedPrompt = prompt.find((one) => one === 'login' || one === 'select_account')
     return {
-      // A user who must sign in again at the issuer must also sign in again at the provider.
+      // A user who must sign in again or choose an account at the issuer must also do so at the provider. A request
+      // with `max_age` also has this effect.
       ...(requestedPrompt || loginTransaction.param('max_age') !== undefined
         ? { prompt: requestedPrompt ?? 'login' }
         : {}),

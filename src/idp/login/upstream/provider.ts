@@ -27,13 +27,13 @@ export interface AuthorizationResponse {
 export type UpstreamTokens = TokenEndpointResponse & TokenEndpointResponseHelpers
 
 export interface UpstreamProvider {
-  /** Whether the provider issues ID tokens. If so, an ID token with the requested `nonce` is required. */
+  /** Whether ID tokens of the provider are used. If so, an ID token with the requested `nonce` is required. */
   readonly usesIdToken: boolean
   /** Returns the scopes to request. */
   scopes(method: UpstreamMethod): readonly string[]
   /** Creates the configuration of openid-client, with a request to the provider if necessary. The result is cached. */
   createConfiguration(request: RequestContext, method: UpstreamMethod): Promise<Configuration>
-  /** Whether the provider supports PKCE. */
+  /** Whether the authorization request uses PKCE. */
   supportsPkce(config: Configuration, method: UpstreamMethod): boolean
   /** Returns the redirect URI, for kinds whose redirect URI is a setting instead of `/callback/{method_id}`. */
   redirectUri?(method: UpstreamMethod): string
@@ -41,7 +41,7 @@ export interface UpstreamProvider {
   extraParameters?(loginTransaction: LoginTransaction, username: string): Record<string, string>
   /**
    * Returns the provider's user to whom the tokens were issued, from the ID token or the provider's API.
-   * @throws UpstreamError if the provider does not return a valid user
+   * @throws UpstreamError if the provider does not return a valid user; the error of openid-client if a request fails
    */
   fetchUser(
     config: Configuration,

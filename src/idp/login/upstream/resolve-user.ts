@@ -1,10 +1,11 @@
 /**
  * Finds or creates the user of an upstream account (docs/contract.md#federated-identities), in this order:
  * - the user to whom the upstream account is linked
- * - the only user with the same email address, if both the user and the provider have verified it and
- *   `settings.link_by_email` is not false; the account is linked after the user's second factor
- * - if the provider has verified the address: a user with this address as the username, who then signs in with another
- *   method and agrees to link the account (steps/link.ts)
+ * - the user with the same email address, if both the user and the provider have verified it and
+ *   `settings.link_by_email` is not false; the account is linked after the user's second factor. Of several such users,
+ *   only one with the address as the username is found.
+ * - if the provider has verified the address, and it is the username of a user or several users have verified it: a
+ *   user with the address, who then signs in with another method and agrees to link the account (steps/link.ts)
  * - a new user, if sign-up is possible
  */
 import { ApiError } from '../../../kernel/errors.js'
@@ -102,7 +103,7 @@ async function resolveUser(
     return { user, pendingLink: { ...identity, name: method.name, email: email!, ownerIds: [user.id] } }
   }
 
-  // 3. Sign-up, unless the email address belongs to an existing user.
+  // 3. Sign-up, unless the verified email address is the username of a user, or several users have verified it.
   if (email !== null && (owner || owners.some((one) => one.byUsername))) {
     const linkOffer = { ...identity, name: method.name, email, ownerIds: owners.map((one) => one.user.id) }
     throw createRefusal(request, { ...state, username: email, linkOffer }, 'upstream_taken', method)
@@ -127,8 +128,8 @@ function createRefusal(
 }
 
 /**
- * Returns the text that explains why the user cannot sign up (docs/contract.md#issuer-settings); undefined if sign-up
- * is possible.
+ * Returns the key of the text that explains why the user cannot sign up (docs/contract.md#issuer-settings); undefined
+ * if sign-up is possible.
  */
 function signUpError(
   request: RequestContext,
@@ -136,7 +137,7 @@ function signUpError(
 ): TextKey | undefined {
   const { mode, allowed_domains = [], require_email_verification } = request.runtime.issuer.settings.signup ?? {}
   if (!method.signup || (mode === 'invite_only' && !loginTransaction.invitation)) return 'upstream_unknown'
-  // The rules for addresses can be applied only to an address that the provider has verified.
+  // An invitation and `allowed_domains` admit only an address that the provider has verified.
   if ((loginTransaction.invitation || allowed_domains.length > 0) && !upstreamUser.emailVerified)
     return 'upstream_unverified'
   if (upstreamUser.email === null) return require_email_verification ? 'upstream_unverified' : undefined
@@ -144,8 +145,8 @@ function signUpError(
 }
 
 /**
- * Creates the user. An unverified address does not become the username: otherwise the owner of the address could not
- * sign up any more, or would share the account with an attacker.
+ * Creates the user and links the upstream account. An unverified address does not become the username: otherwise the
+ * owner of the address could not sign up any more, or would share the account with an attacker.
  */
 async function createUserFromUpstream(
   request: RequestContext,

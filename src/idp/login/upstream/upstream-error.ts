@@ -11,7 +11,7 @@ export class UpstreamError extends Error {
 }
 
 /**
- * Creates the error of a sign-in that failed because of the provider or the settings of the method.
+ * Creates the error of a sign-in that failed for another reason than a denial by the user or the provider.
  * @param reason a code for the log
  */
 export const upstreamFailed = (reason: string): UpstreamError => new UpstreamError('upstream_failed', reason)

@@ -1,4 +1,6 @@
-/** Converts the claims of an upstream provider to a user. Invalid claims are dropped, but a subject is required. */
+/**
+ * Converts the claims of an upstream provider to a user. Invalid claims are dropped, but a valid subject is required.
+ */
 import { limits } from '../../../kernel/limits.js'
 import { unsafeInputError } from '../../../kernel/safe-json.js'
 import { isEmail } from '../../../resources/users/usernames.js'
@@ -12,13 +14,13 @@ export interface UpstreamUser {
   email: string | null
   /** The provider has verified the address. */
   emailVerified: boolean
-  /** Claims of the scope `profile`. */
+  /** Names, picture and locale, by claim name. */
   profile: Record<string, string>
 }
 
 /**
  * Reads claims with the names of OpenID Connect.
- * @throws UpstreamError for an empty or missing subject (docs/contract.md#federated-identities)
+ * @throws UpstreamError for a missing or invalid subject (docs/contract.md#federated-identities)
  */
 export function parseUpstreamUser(issuer: string, subject: unknown, claims: Record<string, unknown>): UpstreamUser {
   const id = Number.isSafeInteger(subject) ? String(subject) : subject

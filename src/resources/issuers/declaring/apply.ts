@@ -25,7 +25,7 @@ class DryRunRollback extends Error {}
  * the same rules check a dry run and a confirmed run.
  * @param resourcePath an issuer; or an account, if the issuer is identified by the name in the document. An issuer with
  *   this name is created if the account has none.
- * @throws ApiError whose details contain paths in the document as `field`
+ * @throws ApiError. If the document or a step is invalid, its details contain paths in the document as `field`.
  */
 export async function applyDeclaration(
   context: Context,
@@ -73,7 +73,10 @@ export async function applyDeclaration(
   return result!
 }
 
-/** Returns the issuer of the account with this name; undefined for none. @throws conflict if there are several */
+/**
+ * Returns the issuer of the account with this name; undefined for none or if the name is not a string.
+ * @throws conflict if there are several
+ */
 async function findIssuerByName(
   context: Context,
   { accountId }: InAccount,

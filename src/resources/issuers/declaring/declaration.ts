@@ -33,7 +33,10 @@ export interface IssuerState {
   clients: Client[]
 }
 
-/** Reads an issuer with all of its authentication methods and clients, oldest first. @throws not_found */
+/**
+ * Reads an issuer with its authentication methods and its clients, except deleted ones, oldest first.
+ * @throws not_found
+ */
 export async function readIssuerState(context: Context, path: InIssuer): Promise<IssuerState> {
   const issuer = await requireIssuer(context, path)
   const methods = await readAllPages((cursor) => listAuthMethods(context, path, { limit: 100, cursor }))
@@ -100,7 +103,7 @@ export const clientEntry = (row: Client): DeclarationEntry => ({
 })
 
 /**
- * Creates the document of an issuer. Null and empty values are omitted.
+ * Creates the document of an issuer. Fields of entries that are null, an empty list or an empty object are omitted.
  * @param portable whether to omit ids, so that the document can be applied to another issuer
  */
 export function createDeclaration({ issuer, methods, clients }: IssuerState, portable: boolean): Declaration {

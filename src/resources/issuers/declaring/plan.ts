@@ -1,7 +1,7 @@
 /**
  * Plans the operations that change an issuer to the state that a document describes. They are the operations of the
  * API, so their rules apply and they record events. Anything that the document does not contain stays unchanged, except
- * that `prune` deletes authentication methods and clients.
+ * that `prune` deletes authentication methods and clients that are not in the lists of the document.
  */
 import { type ErrorDetail, invalidFields } from '../../../kernel/errors.js'
 import { camelCase } from '../../../kernel/field-names.js'
@@ -42,7 +42,10 @@ export interface CreatedSecret {
 }
 
 export interface PlanOptions {
-  /** Whether to delete authentication methods and clients that the document does not contain. */
+  /**
+   * Whether to delete authentication methods and clients that the document does not contain. If the document does not
+   * have the list `auth_methods` or `clients`, none of that list are deleted.
+   */
   prune: boolean
   /**
    * Whether the caller stores generated secrets. If not, new confidential clients without a given secret are rejected.
@@ -277,7 +280,7 @@ function createClientStep(entry: DeclarationEntry, path: (string | number)[]): P
 
 /**
  * Selects the row of an entry.
- * @param candidates the rows with the id or name of the entry
+ * @param candidates the rows that match the entry: by id or, if it has none, by name or by the kind of the method
  * @param matchedIds ids of the rows of earlier entries, to which the id of the row is added
  * @param errors list to which problems are added
  * @returns undefined for a new entry; null if the id is unknown or the name is ambiguous

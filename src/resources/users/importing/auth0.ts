@@ -80,7 +80,8 @@ const bytesOf = (value: unknown): Buffer | undefined => {
 
 /**
  * Encodes a `custom_password_hash`. Returns undefined if it is incomplete or not supported: md4 (which OpenSSL 3 does
- * not have), the crypt scheme of ldap, and HMACs with a digest that `isDigest` rejects.
+ * not have) and other unknown algorithms, schemes of ldap that `encodeLdap` rejects, HMACs with a digest that
+ * `isDigest` rejects, and unsupported encodings.
  */
 function encodeCustomHash(custom: JsonObject): string | undefined {
   const algorithm = nonEmptyString(custom['algorithm']) ?? ''

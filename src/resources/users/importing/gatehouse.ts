@@ -80,6 +80,6 @@ function exportCredentials(verifier: Verifier, decrypt: (ciphertext: string) => 
     return [{ type, hash, must_change: mustChange, secret_set_at }]
   }
   if (type === 'totp' && encryptedSecret) return [{ type, secret: decrypt(encryptedSecret) }]
-  // A passkey works only at the host where it was registered, so only its type is exported.
+  // A passkey works only at the host where it was registered, so only its type is exported. Other types are left out.
   return type === 'passkey' ? [{ type }] : []
 }

@@ -45,7 +45,7 @@ export const encodeHmac = (digest: Digest, key: Buffer, hash: Buffer, encoding?:
 
 /**
  * Encodes an RFC 2307 hash: a scheme such as `{SSHA}`, followed by the base64 of the hash and the salt. Returns
- * undefined for schemes other than MD5 and SHA, with or without a salt.
+ * undefined for schemes other than MD5 and SHA (SHA-1 and SHA-2), with or without a salt, and for other texts.
  */
 export function encodeLdap(value: string): string | undefined {
   const [, scheme = '', body = ''] = /^\{(\w+)\}([A-Za-z0-9+/=]+)$/.exec(value) ?? []

@@ -1,7 +1,7 @@
 /**
  * Imports one batch of an import that a client such as the console sends in several requests. The state between batches
  * (the continuation) is encrypted and returned to the client, which sends it with the next batch, so the server does
- * not store it. A repeated batch changes nothing, because its users have been imported already (docs/decisions/0038).
+ * not store it. A repeated batch imports no user twice (docs/decisions/0038).
  */
 import { z } from 'zod'
 import { invalidField } from '../../../kernel/errors.js'
@@ -67,7 +67,7 @@ export async function importBatch(context: Context, path: InIssuer, input: unkno
     throw invalidField(
       'source',
       'unknown',
-      `cannot be detected from the first record. Set one of ${sources.join(', ')}.`,
+      `is required if it cannot be detected from a first record. Set one of ${sources.join(', ')}.`,
     )
   }
   const refusals: ImportRefusal[] = []

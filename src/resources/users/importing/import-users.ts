@@ -54,7 +54,7 @@ export interface ImportLine {
   text: string | undefined
 }
 
-/** A record that was not imported. */
+/** A record that cannot be imported. */
 export interface ImportRefusal {
   line: number
   /** The id of the user in the other product; null if it could not be read. */
@@ -66,11 +66,11 @@ export interface ImportRefusal {
   fix: string
 }
 
-/** Numbers of records and users of an import or a batch. */
+/** Numbers of records and users of an import or a batch. A dry run counts users who would be imported as imported. */
 export interface ImportTotals {
   read: number
   imported: number
-  /** Users that an earlier run imported. */
+  /** Users that an earlier run or batch imported. */
   known: number
   refused: number
   /** Imported users without a password. */
@@ -79,16 +79,16 @@ export interface ImportTotals {
   totp: number
   /** Imported password hashes by format; `gatehouse` for hashes with the current parameters of Gatehouse. */
   hashes: Record<string, number>
-  /** Password hashes in a format without a work factor, with which an attacker can try passwords quickly. */
+  /** Imported password hashes in a format without a work factor, with which an attacker can try passwords quickly. */
   weak: number
 }
 
 export interface ImportOptions extends ImportChoices {
   source: Source
   dryRun: boolean
-  /** Called for each record that is not imported. */
+  /** Called for each record that cannot be imported. */
   onRefused(refusal: ImportRefusal): void
-  /** Called for each user that this or an earlier run imported; never in a dry run. */
+  /** Called for each user of the lines that this or an earlier run imported; never in a dry run. */
   onImported?(externalId: string, userId: string): void
   /** Called for each user that is imported, or would be in a dry run. */
   onAccepted?(row: PreparedUser & { line: number }): void
@@ -99,7 +99,7 @@ export interface ImportOptions extends ImportChoices {
 /**
  * Imports all lines and records the event of the import.
  * @throws not_found for the issuer, and errors of reading the lines or of the database. Batches that have been written
- *   are kept; the next run with the same file continues after them.
+ *   are kept; the next run with the same file skips their users.
  */
 export async function importUsers(
   context: Context,

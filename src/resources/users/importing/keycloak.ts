@@ -86,7 +86,8 @@ function credentialsOf(credentials: readonly JsonObject[], unsupported: string[]
       imported.mustChange = credential['temporary'] === true
     } else if ((type === 'otp' || type === 'totp') && imported.totpSecret === undefined) {
       const secret = totpSecretOf(credential)
-      if (secret === undefined) unsupported.push('the one-time codes are not TOTP with SHA-1, 6 digits and 30 seconds')
+      if (secret === undefined)
+        unsupported.push('the one-time codes have no secret or are not TOTP with SHA-1, 6 digits and 30 seconds')
       else imported.totpSecret = secret
     } else if (type !== 'recovery-authn-codes') {
       // Recovery codes are left out without an error, because they only replace another factor and users can create new
@@ -134,8 +135,8 @@ function passwordHashOf(credential: JsonObject): string | undefined {
 }
 
 /**
- * Returns the TOTP secret in base32; undefined if the codes are not TOTP with SHA-1, 6 digits and 30 seconds. Keycloak
- * uses the characters of the secret as the key, unless `secretEncoding` is BASE32.
+ * Returns the TOTP secret in base32; undefined if it is missing or if the codes are not TOTP with SHA-1, 6 digits and
+ * 30 seconds. Keycloak uses the characters of the secret as the key, unless `secretEncoding` is BASE32.
  */
 function totpSecretOf(credential: JsonObject): string | undefined {
   const data = parseNestedJson(credential['credentialData'])

@@ -81,7 +81,7 @@ function encodeHash(method: string, value: string): string | undefined {
 
 /**
  * Encodes a hash of the method `Legacy`: a JSON text in one of two forms, in which `@` is the place of the password.
- * - `["sha256", ["salt", "@"], "hex"]`: the digest of the joined arguments
+ * - `["sha256", ["salt", "@"], "hex"]`: the digest of the joined arguments, with `@` as the first or last argument
  * - `["pbkdf2", ["salt", "iterations", "length", "digest", "@"], "hex"]`
  * Returns undefined for other texts.
  */

@@ -79,9 +79,12 @@ const recordRules = z.strictObject({
 })
 
 export interface ImportChoices {
-  /** Types of identifiers by preference. The first one that a user has becomes the username. */
+  /**
+   * Types of identifiers by preference. The first one that a user has becomes the username. A user without any of them
+   * gets another identifier as the username.
+   */
   login: readonly UsernameType[]
-  /** Whether users are imported without unsupported passwords and second factors. If not, such users are refused. */
+  /** Whether users are imported without their unsupported credentials. If not, such users are refused. */
   dropUnsupported: boolean
 }
 
@@ -92,7 +95,8 @@ export interface CheckedRecord extends ImportRecord {
 }
 
 /**
- * Checks a record and selects its username. The other identifiers of the user are added to the profile.
+ * Checks a record and selects its username. The other identifiers of the user are added to the profile, except an email
+ * address in an invalid form.
  * @throws RecordError
  */
 export function checkRecord(record: ImportRecord, { login, dropUnsupported }: ImportChoices): CheckedRecord {
@@ -124,7 +128,7 @@ export function checkRecord(record: ImportRecord, { login, dropUnsupported }: Im
   const hashProblem = record.passwordHash === undefined ? undefined : passwordHashError(record.passwordHash)
   if (hashProblem !== undefined) unsupported.push(`the password hash ${hashProblem}`)
   if (record.totpSecret !== undefined && !/^[A-Z2-7]{16,}$/.test(record.totpSecret))
-    unsupported.push('the TOTP secret is not base32 of at least 80 bits')
+    unsupported.push('the TOTP secret is not base32 (upper case, without padding) of at least 80 bits')
   if (unsupported.length > 0 && !dropUnsupported) {
     const fix =
       'Correct the record, or import such users without these credentials (`dropUnsupported`; `--drop-unsupported` on the command line).'
@@ -162,6 +166,7 @@ function withRecordError(reason: string, fix: string, runCheck: () => void): voi
 
 /**
  * Returns the profile, with the email address, phone number and username of the record that do not become the username.
+ * An email address in an invalid form is left out.
  */
 function profileOf({ profile, names }: ImportRecord, usernameType: UsernameType): Record<string, unknown> {
   const { email, phone, unique } = names

@@ -18,7 +18,8 @@ export function timestampOf(value: unknown): number | undefined {
 }
 
 /**
- * Parses a string with the JSON of an object, as in Keycloak's credentials. Returns an empty object for other values.
+ * Parses a string with the JSON of an object, as in Keycloak's credentials. Returns an object as it is, and an empty
+ * object for other values.
  */
 export function parseNestedJson(value: unknown): JsonObject {
   if (typeof value !== 'string') return objectOrEmpty(value)

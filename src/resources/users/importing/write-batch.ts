@@ -30,7 +30,7 @@ export interface PreparedUser {
   data: Record<string, unknown>
 }
 
-/** `known`: an earlier run has imported the user. `taken`: another user has the username. */
+/** `known`: an earlier run or batch has imported the user. `taken`: another user has the username. */
 export type ImportOutcome = 'imported' | 'known' | 'taken'
 
 /**
@@ -122,7 +122,7 @@ const importedText = `
   SELECT external_id AS "externalId", user_id AS "userId" FROM imported_users
   WHERE issuer_id = $1 AND source = $2 AND external_id = ANY ($3::text[])`
 /**
- * Returns the users among `externalIds` that an earlier run has imported, with their ids in Gatehouse.
+ * Returns the users among `externalIds` that have been imported, with their ids in Gatehouse.
  */
 export const findImportedUsers = (
   context: Context,
@@ -156,7 +156,8 @@ const originsText = `
   FROM unnest($3::text[], $4::text[]) AS o (external_id, user_id)`
 
 /**
- * Determines for a dry run which users of a batch would not be imported.
+ * Determines for a dry run which users of a batch would not be imported. Does not compare the users of the file with
+ * each other.
  * @returns the outcomes by external id, only of users who would not be imported
  */
 export async function predictOutcomes(

@@ -15,19 +15,19 @@ export const de: Texts = {
     'Benutzername und Passwort passen nicht zusammen. Nach mehreren Fehlversuchen ist die Anmeldung eine Zeit lang gesperrt.',
   barred: 'Dieses Konto kann sich derzeit nicht anmelden. Bitte wenden Sie sich an die Administration dieses Dienstes.',
   pending_approval: 'Dieses Konto wartet noch auf Freigabe. Sobald es freigegeben ist, können Sie sich anmelden.',
-  same_password: 'Bitte ein anderes Passwort wählen als das eben verwendete.',
+  same_password: 'Bitte ein anderes Passwort wählen als das bisherige.',
   stale: 'Diese Seite war nicht mehr aktuell. Bitte noch einmal versuchen.',
   no_method: 'Derzeit ist keine Anmeldemethode verfügbar. Bitte wenden Sie sich an die Administration dieses Dienstes.',
   too_many: 'Zu viele Versuche aus Ihrem Netzwerk. Bitte kurz warten und dann erneut versuchen.',
   error: 'Etwas ist schiefgelaufen',
-  error_lead:
-    'Die Anwendung hat eine ungültige Anfrage geschickt. Bitte zur Anwendung zurückgehen und es erneut versuchen.',
-  expired: 'Diese Anmeldung ist abgelaufen oder gehört zu einem anderen Browser. Bitte in der Anwendung neu beginnen.',
+  error_lead: 'Die Anfrage kann nicht verarbeitet werden. Bitte zur Anwendung zurückgehen und es erneut versuchen.',
+  expired:
+    'Diese Anmeldung ist beendet oder abgelaufen oder gehört zu einem anderen Browser. Bitte in der Anwendung oder mit dem ursprünglichen Link neu beginnen.',
   unavailable: 'Der Dienst ist gerade nicht erreichbar. Bitte in einigen Minuten noch einmal versuchen.',
   sign_out: 'Abmelden',
   sign_out_question: 'Möchten Sie sich abmelden?',
   sign_out_lead:
-    'Sie werden bei {name} und bei den Anwendungen abgemeldet, bei denen Sie sich mit diesem Konto angemeldet haben.',
+    'In diesem Browser werden Sie bei {name} und bei den Anwendungen abgemeldet, bei denen Sie sich mit diesem Konto angemeldet haben.',
   stay: 'Angemeldet bleiben',
   signed_out: 'Sie sind abgemeldet',
   signed_out_lead: 'Diese Seite kann jetzt geschlossen werden.',
@@ -74,24 +74,23 @@ export const de: Texts = {
   send_code: 'Code schicken',
   code_title: 'E-Mails prüfen',
   code_lead:
-    'Wenn {address} hier verwendet werden kann, haben wir einen Code an diese Adresse geschickt. Der Code ist zehn Minuten lang gültig.',
+    'Wenn {address} hier verwendet werden kann, haben wir einen Code per E-Mail geschickt. Der Code ist zehn Minuten lang gültig.',
   link_lead:
-    'Wenn {address} hier verwendet werden kann, haben wir einen Link an diese Adresse geschickt. Bitte den Link innerhalb von zehn Minuten in diesem Browser öffnen.',
-  link_open_lead: 'Sie haben den Link geöffnet, der an {address} geschickt wurde. Weiter zur Anmeldung.',
+    'Wenn {address} hier verwendet werden kann, haben wir einen Link per E-Mail geschickt. Bitte den Link innerhalb von zehn Minuten in diesem Browser öffnen.',
+  link_open_lead: 'Sie haben den Link aus der E-Mail für {address} geöffnet. Weiter zur Anmeldung.',
   code: 'Code',
   send_again: 'Erneut senden',
   code_wrong:
-    'Dieser Code ist falsch oder wurde durch einen neueren ersetzt. Bitte die E-Mails prüfen und noch einmal versuchen.',
-  code_expired: 'Dieser Code ist nicht mehr gültig. Bitte einen neuen anfordern.',
-  too_many_mails:
-    'Für diese Adresse wurden zu viele E-Mails angefordert. Bitte eine Stunde warten oder eine andere Anmeldemethode verwenden.',
+    'Dieser Code oder Link ist falsch oder wurde durch einen neueren ersetzt. Bitte die E-Mails prüfen und noch einmal versuchen. Nach mehreren Fehlversuchen wird eine Zeit lang jeder Code abgelehnt.',
+  code_expired: 'Dieser Code oder Link ist nicht mehr gültig. Bitte einen neuen anfordern.',
+  too_many_mails: 'Für diese Adresse wurden zu viele E-Mails angefordert. Bitte später noch einmal versuchen.',
   taken: 'Zu dieser E-Mail-Adresse gibt es schon ein Konto. Bitte melden Sie sich stattdessen an.',
   not_an_email: 'Bitte eine gültige E-Mail-Adresse eingeben.',
   other_address: 'Die Einladung ging an eine andere E-Mail-Adresse.',
   domain_refused: 'E-Mail-Adressen dieser Domain können hier nicht verwendet werden.',
   waiting_title: 'Freigabe ausstehend',
   waiting_lead:
-    'Ihr Konto ist angelegt und muss noch freigegeben werden. Sobald es freigegeben ist, erhalten Sie eine E-Mail.',
+    'Ihr Konto ist angelegt und muss noch freigegeben werden. Wenn das Konto eine E-Mail-Adresse hat, erhalten Sie eine E-Mail über die Entscheidung.',
   rejected: 'Dieses Konto wurde nicht freigegeben. Die Begründung: {reason}',
   choose_account: 'Konto auswählen',
   continue_as: 'Weiter als {username}',
@@ -130,7 +129,7 @@ export const de: Texts = {
     'Die Anmeldung erfordert einen zweiten Faktor, aber Sie haben keinen, den Sie hier verwenden können. Bitte wenden Sie sich an die Administration dieses Dienstes.',
   enroll_totp_title: 'Authenticator-App einrichten',
   enroll_totp_lead:
-    'Die Anmeldung erfordert hier zwei Schritte, {username}. Bitte diesen QR-Code mit der Authenticator-App scannen.',
+    'Bitte einen zweiten Schritt für die Anmeldung einrichten, {username}: diesen QR-Code mit der Authenticator-App scannen.',
   enroll_secret: 'Oder diesen Schlüssel in die App eingeben:',
   enroll_code: 'Code aus der App',
   qr_label: 'QR-Code für die Authenticator-App',
@@ -138,7 +137,7 @@ export const de: Texts = {
   enrollment_expired: 'Das hat zu lange gedauert, oder es gab zu viele Versuche. Bitte den neuen QR-Code scannen.',
   enroll_passkey_title: 'Passkey anlegen',
   enroll_passkey_lead:
-    'Die Anmeldung erfordert hier zwei Schritte, {username}. Ein Passkey verwendet Fingerabdruck, Gesicht oder PIN.',
+    'Bitte einen Passkey für die Anmeldung anlegen, {username}. Ein Passkey verwendet Fingerabdruck, Gesicht oder PIN.',
   enroll_passkey: 'Passkey anlegen',
   instead_enroll_passkey: 'Stattdessen einen Passkey anlegen',
   instead_enroll_totp: 'Stattdessen eine Authenticator-App verwenden',
@@ -152,18 +151,19 @@ export const de: Texts = {
   recovery_lost: 'Bitte die Anmeldedaten auswählen, die Sie nicht mehr haben. Diese Anmeldedaten werden entfernt.',
   recovery_go: 'Zugang wiederherstellen',
   recovery_gone:
-    'Dieser Wiederherstellungslink wurde verwendet oder ersetzt, ist abgelaufen, oder das Konto wurde seit dem Erstellen des Links geändert. Einen neuen Link erstellen Sie auf dem Server mit: gatehouse admin recover.',
+    'Dieser Wiederherstellungslink wurde verwendet oder ersetzt, ist abgelaufen oder unvollständig, oder das Konto wurde seit dem Erstellen des Links geändert. Einen neuen Link erstellen Sie auf dem Server mit: gatehouse admin recover.',
   invitation: 'Einladung',
   invitation_title: '{organization} beitreten',
   invitation_lead: 'Diese Einladung ging an {email}. Bitte anmelden, um die Einladung anzunehmen.',
   invitation_sign_in: 'Anmelden und annehmen',
-  invitation_gone: 'Diese Einladung wurde verwendet oder zurückgezogen oder ist abgelaufen. Bitte eine neue anfordern.',
+  invitation_gone:
+    'Diese Einladung wurde verwendet oder zurückgezogen, ist abgelaufen oder nicht gültig. Bitte eine neue anfordern.',
   invitation_over_title: 'Diese Einladung ist nicht mehr gültig',
   invitation_over_lead:
-    'Die Einladung wurde während Ihrer Anmeldung verwendet oder zurückgezogen, oder sie ist abgelaufen. Es hat sich nichts geändert. Bitte die Person, die Sie zu {organization} eingeladen hat, um eine neue Einladung bitten und den Link in der neuen E-Mail öffnen.',
+    'Möglicherweise wurde die Einladung während Ihrer Anmeldung verwendet oder zurückgezogen, oder sie ist abgelaufen. Bitte die Person, die Sie zu {organization} eingeladen hat, um eine neue Einladung bitten und den Link in der neuen E-Mail öffnen.',
   invitation_full_title: 'Diese Organisation ist voll',
   invitation_full_lead:
-    '{organization} hat die Höchstzahl der Mitglieder erreicht. Zuerst muss ein Mitglied entfernt werden: Bitte die Person kontaktieren, die Sie eingeladen hat, und danach den Link in der E-Mail noch einmal öffnen. Die Einladung bleibt bis zu ihrem Ablauf gültig.',
+    '{organization} hat die Höchstzahl der Mitglieder erreicht. Bitte die Person kontaktieren, die Sie eingeladen hat. Sobald die Organisation wieder Platz hat, bitte den Link in der E-Mail noch einmal öffnen. Die Einladung bleibt gültig, bis sie abläuft oder zurückgezogen wird.',
   invitation_member_title: 'Sie sind bereits Mitglied',
   invitation_member_lead:
     'Dieses Konto gehört bereits zu {organization}; es gibt nichts anzunehmen. Diese Seite kann geschlossen werden.',
