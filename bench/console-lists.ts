@@ -1,7 +1,7 @@
 /**
  * Measures the lists of the console on large tables. Runs the operations of the console for the first page, a page in
  * the middle and searches, and compares their times with the first page of a list with one hundredth of the rows. Every
- * table also has newer rows of other tenants. Option: the number of rows (1,000,000).
+ * table except that of accounts also has newer rows of other tenants. Option: the number of rows (1,000,000).
  */
 import { readFileSync } from 'node:fs'
 import { type FragmentDefinitionNode, Kind, type OperationDefinitionNode, parse, print } from 'graphql'
@@ -139,7 +139,7 @@ async function measure(folder: string, server: Server, rowCount: number) {
   ])
 }
 
-/** The rows whose identifiers are the cursors of each operation. */
+/** The table whose identifiers are the cursors of each operation. */
 const tableOfOperation: Record<string, string> = {
   issuers: 'issuers',
   clients: 'clients',
@@ -167,8 +167,8 @@ async function seedAllTables(
   const ids: Record<string, string[]> = { users: await seedTable(db, folder, usersTable, scope, count) }
   for (const kind of [...issuerTables(ids['users']!), ...consoleTables])
     ids[kind.table] = await seedTable(db, folder, kind, scope, count)
-  // One row in a hundred matches a search. The matching rows are the oldest, which a list with the newest rows first
-  // reads last.
+  // One user in fifty waits for approval or is suspended. These users are the oldest, which a list with the newest rows
+  // first reads last.
   await db.query(
     `UPDATE users SET status = CASE WHEN right(id, 1) < '8' THEN 'pending_approval' ELSE 'suspended' END
      WHERE issuer_id = $1 AND id < $2 AND id > $3`,

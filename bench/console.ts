@@ -1,7 +1,7 @@
 /**
  * Measures how long the console takes to become usable in Chromium with an empty cache: the time from the navigation
- * until the list is drawn, and until the button of the page reacts. The time of a static page of the same server shows
- * how busy the machine is. Option: the number of visits per page (10).
+ * until the list is drawn, and until the button of the page reacts. The time of /healthz on the same server shows how
+ * busy the machine is. Option: the number of visits per page (10).
  */
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { ADMIN, signInAsAdministrator } from '../test/browser/console-fixture.js'
@@ -95,7 +95,7 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
   return performance.now() - began
 }
 
-/** Clicks the button as soon as it exists. Both measured times begin with the navigation. */
+/** Clicks the button as soon as the list is drawn. Both measured times begin with the navigation. */
 async function measurePage(context: BrowserContext, url: string, button: string) {
   const page: Page = await context.newPage()
   // CPU time of the page's main thread, which does not depend on the load of the machine.

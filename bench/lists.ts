@@ -1,7 +1,8 @@
 /**
  * Measures long lists: the first page, a page in the middle, the last page, and user searches. Compares their times
- * with the first page of a list with 1,000 rows. Every table also has rows of other tenants that are newer than the
- * rows of the list. Options: the number of users (1,000,000), and the number of rows in each other list (300,000).
+ * with the first page of a list with 1,000 rows, and those of filtered lists and notes with the first page of the same
+ * list. Every table also has rows of other tenants that are newer than the rows of the list. Options: the number of
+ * users (1,000,000), and the number of rows in each other list (300,000).
  */
 import pg from 'pg'
 import { readConfig } from '../src/config.js'

@@ -9,7 +9,7 @@ export interface ConsoleContextValue {
   issuerId: string
   /**
    * Returns true if the caller may run this field of Query or Mutation in the current account or issuer. Returns false
-   * until the permissions have been loaded.
+   * while the permissions are not loaded.
    */
   may(field: string): boolean
   /** True when the permissions have been loaded or could not be loaded. */

@@ -1,4 +1,4 @@
-/** The routes of the console. The URL always identifies the open page and its resource. */
+/** The routes of the console. The URL identifies the open page and its resource. */
 import { accounts } from 'documents/accounts'
 import { lazy, type ReactNode, Suspense, useEffect } from 'react'
 import { Redirect, Route, Router, Switch, useParams } from 'wouter'
@@ -92,7 +92,8 @@ function HomeRedirect() {
   if (error) return <ErrorState error={error} onRetry={refetch} />
   return (
     <EmptyState icon="home" title="No accounts yet">
-      You are signed in, but you are not an administrator of any account. Ask an operator to add you to an account.
+      You are signed in, but you are not an administrator of any account. Ask an operator or the owner of an account to
+      add you.
     </EmptyState>
   )
 }
@@ -136,12 +137,12 @@ function ResourcePage({ resource }: { resource: ConsoleResource }) {
 
 const NotAllowed = () => (
   <EmptyState icon="lock" title="You do not have access">
-    This page does not exist, or you do not have permission to see it. Ask an administrator of the account for access.
+    This page does not exist, or you do not have permission to see it. Ask the owner of the account for access.
   </EmptyState>
 )
 
 const NotFound = () => (
   <EmptyState icon="search" title="Page not found" href="/" action="Open the console">
-    Check the address. The resource may have been deleted.
+    Check the address.
   </EmptyState>
 )

@@ -13,7 +13,7 @@ export function saveLastAccountId(accountId: string): void {
   try {
     localStorage.setItem(STORAGE_KEY, accountId)
   } catch {
-    // Local storage is disabled; the console then opens the first account.
+    // Local storage is disabled or full. The console then does not remember the account.
   }
 }
 

@@ -12,8 +12,8 @@ import { prefetchPage } from './navigation'
 import { theme } from './theme'
 
 /**
- * The CSP nonce of the page. Browsers refuse style elements that scripts insert without this nonce. Libraries read it
- * from `__webpack_nonce__`.
+ * The CSP nonce of the page. Browsers refuse style elements that scripts insert without this nonce. Some
+ * libraries read it from `__webpack_nonce__`.
  */
 const nonce = document.querySelector<HTMLMetaElement>('meta[property="csp-nonce"]')?.nonce ?? ''
 Object.assign(globalThis, { __webpack_nonce__: nonce })

@@ -1,6 +1,7 @@
 /**
  * The resources of the console, one row each. A row defines the menu entry, the routes below `path`, and the entry of
- * the command palette. The menu shows the rows in this order. The code of a page is loaded when the page is opened.
+ * the command palette. Within each level, the menu shows the rows in this order. The code of a page is loaded when the
+ * page is opened.
  */
 import { type ComponentType, type LazyExoticComponent, lazy } from 'react'
 import type { IconName } from './components/icon'
@@ -12,9 +13,9 @@ export interface ConsoleResource {
   path: string
   label: string
   icon: IconName
-  /** The entry is shown only to callers who may run this query. */
+  /** The entry and the page are shown only to callers who may run this query. */
   requiredQuery: string
-  /** The page that renders `path` and every path below it. `load` fetches the code of the page. */
+  /** The page that renders `path` and, except for the overview, the paths below it. `load` fetches its code. */
   page: LazyExoticComponent<ComponentType> & { load: () => Promise<unknown> }
 }
 

@@ -13,7 +13,7 @@ const gate: MantineColorsTuple = [
   '#2440a6',
   '#1f3580',
 ]
-/** Grays with a tint of blue, for both color schemes. */
+/** Grays with a tint of blue. */
 const gray: MantineColorsTuple = [
   '#f8f9fb',
   '#f1f3f6',

@@ -42,7 +42,7 @@ export function requireGrantableScopes(
 /**
  * Like `requireGrantableScopes`, for members of an organization. Members of an administrator organization have their
  * scopes on the whole account that the organization administers. Therefore a caller that is restricted to issuers or
- * organizations cannot grant platform scopes to such members.
+ * organizations, such as an API key of an organization, cannot add platform scopes to such members.
  * @throws insufficient_scope
  */
 export async function requireGrantableMemberScopes(
@@ -58,7 +58,7 @@ export async function requireGrantableMemberScopes(
   if (added === undefined || !(await isAdministratorOrganization(context, orgId))) return
   throw insufficientScope(
     added,
-    `Members of this organization get ${added} on a whole account, but your credentials have this scope on a part of the account only.`,
+    `Members of this organization get ${added} on a whole account, but your credential is restricted to issuers or organizations.`,
   )
 }
 
@@ -85,9 +85,10 @@ const userScopeText = `
 /**
  * Requires the caller to have every platform scope of a user. Call it before a change with which the caller could sign
  * in as the user: a change of a verifier, the username, the email address, `email_verified` or an upstream identity, or
- * the removal of a second factor (docs/contract.md#authority-for-changes). Users of the console issuer own and
- * administer accounts, so for them the caller needs full authority.
- * @throws insufficient_scope naming a scope that the user has and the caller lacks
+ * the removal of a second factor. Also call it before the user is approved or reactivated, and before a session of the
+ * user is reactivated (docs/contract.md#authority-for-changes). Users of the console issuer can own and administer
+ * accounts, so for them the caller needs full authority.
+ * @throws insufficient_scope
  */
 export async function requireAuthorityOfUser(
   context: Context,
@@ -96,7 +97,7 @@ export async function requireAuthorityOfUser(
   await requireCoveredScopes(context, issuerId, 'authority-of-user', userScopeText, [id, issuerId])
 }
 
-/** Selects a scope in $2 that a user or a member of an issuer has. The conditions match partial indexes. */
+/** Selects a scope in $2 that a user or a member of an issuer has. The conditions on `scopes` match partial indexes. */
 const issuerScopeText = `
   SELECT scope FROM (
     SELECT unnest(u.scopes) AS scope FROM users u
@@ -117,8 +118,8 @@ const issuerScopeText = `
 /**
  * Requires the caller to have every platform scope that a user or a member of an issuer has. Call it before a change of
  * how all users of the issuer sign in: a weaker `security` or `signup` setting, a federated method, a second factor
- * that is no longer used, the host of the links in mails.
- * @throws insufficient_scope naming a scope that the caller lacks
+ * that is no longer used, the host of the links in mails. For the console issuer, the caller needs full authority.
+ * @throws insufficient_scope
  */
 export async function requireAuthorityOfIssuer(context: Context, issuerId: string): Promise<void> {
   await requireCoveredScopes(context, issuerId, 'authority-of-issuer', issuerScopeText, [issuerId])
@@ -135,8 +136,9 @@ const clientAndAgentScopeText = `
 
 /**
  * Requires the caller to have every platform scope of the users, members, clients and agents of an issuer. Call it
- * before an issuer is enabled again, because all of these principals can then authenticate again.
- * @throws insufficient_scope naming a scope that the caller lacks
+ * before an issuer is enabled again, because all of these principals can then authenticate again. For the console
+ * issuer, the caller needs full authority.
+ * @throws insufficient_scope
  */
 export async function requireAuthorityOfAllPrincipals(context: Context, issuerId: string): Promise<void> {
   await requireAuthorityOfIssuer(context, issuerId)
@@ -157,8 +159,9 @@ const organizationScopeText = `
   ) AS held WHERE scope = ANY($2::text[]) LIMIT 1`
 
 /**
- * Requires the caller to have every platform scope that a member or an API key has through an organization.
- * @throws insufficient_scope naming a scope that the caller lacks
+ * Requires the caller to have every platform scope that a member or an API key has through an organization. For an
+ * organization of the console issuer, the caller needs full authority.
+ * @throws insufficient_scope
  */
 export async function requireAuthorityOfOrganization(
   context: Context,

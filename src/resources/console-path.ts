@@ -48,9 +48,9 @@ export async function requireNotConsoleResource(
 }
 
 /**
- * Refuses to suspend or delete the owner of the system account, so that the console keeps an administrator. Call it in
- * the transaction of the change: it locks the row of the account, so that the owner cannot change until the transaction
- * ends.
+ * Refuses a change after which the owner of the system account would not be active, so that the console keeps an
+ * administrator. Call it in the transaction of the change: it locks the row of the account, so that the owner cannot
+ * change until the transaction ends.
  * @throws conflict
  */
 export async function requireNotConsoleOwner(context: Context, userId: string): Promise<void> {

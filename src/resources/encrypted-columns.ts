@@ -4,7 +4,7 @@ import type { EncryptedColumn } from '../platform/crypto/reencrypt.js'
 const id = { id: 'text' } as const
 const loginStateKey = { issuer_id: 'text', uid: 'text' } as const
 
-// biome-ignore format: a table, one row per column
+// biome-ignore format: a table, one row per column, or per path in a JSON column
 export const encryptedColumns: readonly EncryptedColumn[] = [
   { label: 'keys of username hashes', table: 'issuers', key: id, column: 'username_key' },
   { label: 'signing keys', table: 'signing_keys', key: id, column: 'private_jwk' },

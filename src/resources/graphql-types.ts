@@ -1,6 +1,7 @@
 /**
- * Scalars, decorators and argument types that all resources share. Every root and relation field declares its scope
- * with `@Scope` or another of the decorators in this file; otherwise building the schema fails (src/graphql/schema.ts).
+ * Scalars, decorators and argument types that all resources share. Every root field, and every relation field with
+ * tenant data, declares its scope with `@Scope` or another of the decorators in this file; otherwise building the
+ * schema fails (src/graphql/schema.ts).
  */
 
 import { GraphQLError, GraphQLScalarType } from 'graphql'
@@ -26,8 +27,8 @@ function parseTimestamp(value: unknown): number {
 }
 
 /**
- * The permission that a field requires: a platform scope on the resource path in the arguments of the field, or only
- * authentication, as the query `me`.
+ * The permission that a field requires: only authentication, as the query `me`, or a platform scope. A root field
+ * requires the scope on the resource path in its arguments, and a relation field on the path of its parent.
  */
 export type FieldScope = PlatformScope | 'authenticated'
 

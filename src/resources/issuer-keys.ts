@@ -1,7 +1,7 @@
 /**
  * Reads, publishes and selects the signing keys of an issuer (docs/contract.md#signing-key-publication). Each row of
  * `signing_keys` has the time from which its key signs, so that every process selects the same key
- * (docs/decisions/0047). issuers/key-rotation.ts creates and removes keys.
+ * (docs/decisions/0047). issuers/signing-keys.ts creates keys, and issuers/key-rotation.ts removes them.
  */
 import type { Context } from '../platform/context.js'
 import type { JwtKey } from '../platform/crypto/jws.js'
@@ -41,8 +41,8 @@ export interface SigningKey extends SigningSchedule {
 
 /**
  * Returns the key of an algorithm that signs at `now`: the one with the latest `signsFrom` that is not in the future.
- * If `signsFrom` of all keys is in the future, because the clock of this process is behind the clock of the process
- * that created the issuer, the first key signs.
+ * If `signsFrom` of all keys of the algorithm is in the future, because the clock of this process is behind the clock
+ * of the process that created the issuer, the first key signs. Returns undefined if there is no key of the algorithm.
  * @param keys keys of an issuer, sorted by `signsFrom`
  * @param now Unix milliseconds
  */

@@ -12,8 +12,8 @@ interface VersionedRow {
 type OrganizationTable = 'organizations' | 'organization_members' | 'organization_groups' | 'organization_invitations'
 
 /**
- * How to read and write one row. The WHERE clause of `read` includes the tenant and the status, so that a row of
- * another tenant or a deleted row is not found.
+ * How to read and write one row. The WHERE clause of `read` includes the tenant and excludes deleted rows, so that a
+ * row of another tenant or a deleted row is not found.
  */
 export interface OptimisticUpdate<Row extends VersionedRow, Changes> {
   /** Name of the resource in the 404 error, such as `client`. */
@@ -38,8 +38,8 @@ export interface OptimisticUpdate<Row extends VersionedRow, Changes> {
   /** Computes the new values from the current row; throws to refuse the change. */
   computeChanges(row: Row, context: Context): Promise<Changes> | Changes
   /**
-   * Writes the changes in one statement whose WHERE clause includes `version`. Returns the new row; null or undefined
-   * if the version has changed.
+   * Writes the changes, or deletes the row, only if the row still has this version. Returns the new or deleted row;
+   * null or undefined if the version has changed.
    */
   write(context: Context, version: bigint, changes: Changes & { updatedAt: number }): Promise<Row | null | undefined>
   /** Other writes of the same transaction, such as the event. */
@@ -49,10 +49,11 @@ export interface OptimisticUpdate<Row extends VersionedRow, Changes> {
 /**
  * Updates one row with optimistic locking (docs/contract.md#concurrency-and-retries). Reads the row, computes the
  * changes, and writes them if the version has not changed. If the version has changed, locks the row and repeats all
- * three steps once. Therefore a merge loses no parallel write, an update without a precondition is never refused
- * because of a parallel write, and of two updates with the same If-Match the second is refused with 412. A database
- * trigger raises `updated_at` by at least one with each write, so no two versions have the same ETag.
- * @throws not_found, precondition_failed, and the errors of `computeChanges`
+ * three steps once. Therefore a merge loses no parallel write, an update without a precondition is not refused because
+ * the version has changed, and of two updates with the same version in If-Match the second is refused with 412. A
+ * database trigger raises `updated_at` by at least one with each write, so no two versions have the same ETag.
+ * @throws invalid_request for an invalid If-Match, not_found, precondition_failed, and the errors of the functions in
+ *   `update`
  */
 export async function updateWithOptimisticLock<Row extends VersionedRow, Changes>(
   context: Context,

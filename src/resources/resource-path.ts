@@ -1,6 +1,6 @@
 /**
  * Checks that the account, issuer, organization or user in a resource path exists. An id of another tenant leads to the
- * same 404 as an unknown id (docs/contract.md#tenant-isolation).
+ * same 404 as an unknown id (docs/contract.md#tenant-isolation). Also builds the filters for pages of lists.
  */
 import { notFound } from '../kernel/errors.js'
 import { type IdPrefix, idTimestamp, isId } from '../kernel/ids.js'
@@ -69,7 +69,7 @@ export async function lockOrganization(context: Context, path: InOrganization): 
   return requireOrganization(context, path)
 }
 
-/** @throws not_found, also for a user whose deletion is pending */
+/** @throws not_found, also if the user is deleted, its deletion is pending, or the issuer is deleted */
 export async function requireUser(context: Context, { accountId, issuerId, userId }: InUser): Promise<User> {
   const user = await context.db.user.findFirst({
     where: { id: userId, accountId, issuerId, status: { notIn: deletedUserStatuses }, ...whereIssuerNotDeleted },
@@ -86,7 +86,8 @@ export const newestFirst: { createdAt?: 'desc'; id?: 'desc' }[] = [{ createdAt: 
 
 /**
  * Returns the Prisma filter of a page in the order `newestFirst`. The time in an id equals the `created_at` of its row
- * (`newRow`), so the condition on `createdAt` excludes no row, but it makes the filter a range of the index.
+ * (`newRow`), so the condition on `createdAt` excludes no row, but it makes the filter a range of the index. Without a
+ * cursor, the filter has no condition.
  * @param cursor id of the last row of the previous page; null and undefined for the first page
  * @throws invalid_request if the cursor is not an id with this prefix
  */
@@ -99,7 +100,7 @@ export function whereOlderThanCursor(
 }
 
 /**
- * Returns the Prisma filter of a page in descending order of ids, for lists that are short for each parent.
+ * Returns the Prisma filter of a page in descending order of ids; without a cursor, it has no condition.
  * @param cursor id of the last row of the previous page; null and undefined for the first page
  * @throws invalid_request if the cursor is not an id with this prefix
  */

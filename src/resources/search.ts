@@ -1,7 +1,8 @@
 /**
- * Prefix search by name, sorted by name (docs/decisions/0041). A page is a range of an index on the parent, the name
- * and the id, so the cost of a page does not depend on the search text, the position of the page or the number of other
- * rows. The index has the collation "C" (bytes), in which all names with the same prefix are adjacent.
+ * Prefix search by name, sorted by name (docs/decisions/0041). Without further filters, a page is a range of an index
+ * on the parent, the name and the id, so the cost of the page does not depend on the search text, the position of the
+ * page or the number of other rows. The index has the collation "C" (bytes), in which all names with the same prefix
+ * are adjacent.
  */
 import { type IdPrefix, isId } from '../kernel/ids.js'
 import { checkPageLimit, invalidCursor, type Page, type PageRequest } from '../kernel/pagination.js'
@@ -39,8 +40,8 @@ export interface NameSearchResult {
 /**
  * Finds the rows whose name begins with the text, ignoring case. If the text is an id, finds the row with this id
  * instead.
- * @returns undefined if no text is given; the list then has its default order
- * @throws invalid_request for an invalid limit, or the cursor of another list
+ * @returns undefined if the text is missing or empty; the list then has its default order
+ * @throws invalid_request for an invalid limit or cursor, if a text is given
  */
 export async function searchNames(
   context: Context,

@@ -55,7 +55,7 @@ const kinds: [table: string, job: string, row: () => Record<string, string>][] =
   ['webhook_daily_counts', 'purge-deliveries', () => ({ day: '-n' })],
   // Idempotency records are removed when they expire.
   ['idempotent_requests', 'purge-idempotency', () => at(ago(0))],
-  // Rows of the IdP are removed when they expire. Sessions are kept for 31 more days.
+  // Rows of the IdP are removed when they expire, login failures after one day. Sessions are kept for 31 more days.
   ['idp_artifacts', 'purge-expired', () => at(ago(0))],
   ['login_states', 'purge-expired', () => at(ago(0))],
   ['revoked_tokens', 'purge-expired', () => at(ago(0))],

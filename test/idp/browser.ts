@@ -36,7 +36,7 @@ export class TestBrowser {
   /**
    * @param stopAtPrefix the browser does not follow a redirect to a URL with this prefix; `open` returns the URL
    * @param headers headers of every request
-   * @param send sends the requests instead of fetch
+   * @param send sends the requests; by default `sendRequest`
    */
   constructor(
     private readonly stopAtPrefix = 'https://',

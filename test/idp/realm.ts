@@ -25,7 +25,7 @@ export interface IdpResponse {
 export class Realm {
   /**
    * @param url the issuer identifier and base URL of all requests; by default the one at `app`
-   * @param send sends the requests instead of fetch
+   * @param send sends the requests; by default `sendRequest`
    */
   constructor(
     readonly app: TestApp,

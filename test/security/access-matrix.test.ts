@@ -1,7 +1,7 @@
 /**
- * Tests all routes of `/v1` and all GraphQL root fields with all kinds of callers, and with ids of another tenant in
- * each path parameter. The required scopes are repeated in this file instead of imported from src/, so that a test
- * fails when a route requires a wrong scope.
+ * Tests the authorization of all routes of `/v1` and all GraphQL root fields: without a valid credential, with API keys
+ * of different scopes and restrictions, and with ids of another tenant in each path parameter. The required scopes are
+ * repeated in this file instead of imported from src/, so that a test fails when a route requires a wrong scope.
  */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
 import { type Route, routes } from '../../src/rest/routes.js'

@@ -214,7 +214,7 @@ describe('a member of the administrator organization', () => {
     expectStatus(await owner.api.delete(`${admins}/groups/${group.id}`), 204)
   })
 
-  test('cannot manage the administrator organization: only the owner of the account and operators can', async () => {
+  test('cannot manage the administrator organization, and neither can an API key of the account', async () => {
     await addHelper(['svc:all'])
     expectStatus(await helper.api.patch(acme.A, { description: 'by a full administrator' }), 200)
     for (const response of [

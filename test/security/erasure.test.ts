@@ -23,7 +23,7 @@ import { startWebhookReceiver, type WebhookReceiver } from '../setup/webhook-rec
 
 const DAY = 86_400_000
 
-/** Prefix of all personal values. The suffix is the name of the field that contains the value. */
+/** Prefix of all personal values except the IP address. The suffix is the name of the field that contains the value. */
 const MARK = 'zq7kanari'
 const markerValue = (field: string): string => `${MARK}.${field}`
 const everything = {
@@ -60,7 +60,7 @@ const run = (job: string) => schedule.find(({ name }) => name === job)!.run(syst
 const create = async (path: string, body: object, headers = {}): Promise<AnyJson> =>
   expectStatus(await owner().post(path, body, headers), 201).data
 
-/** Returns the locations that contain personal values, as `table.column: fields`. */
+/** Returns the locations that contain personal values other than `exceptions`, as `table.column: fields`. */
 function leaksIn(found: readonly DumpedText[]): string[] {
   const leaks = new Map<string, Set<string>>()
   for (const { location, text } of found) {

@@ -76,7 +76,7 @@ const nested: Record<string, (scopes: string[]) => object> = {
   restrictions: (scopes) => ({ restrictions: { scopes } }),
   settings: (scopes) => ({ settings: { scopes } }),
 }
-/** Mutations whose input field `settings` contains no scopes. */
+/** Mutations whose input fields in `nested` grant no platform scopes. */
 const withoutScopes = ['createIssuer', 'updateIssuer', 'createAuthMethod', 'updateAuthMethod', 'createAccount']
 /** Input fields that list the names of scopes without granting them. */
 const noGrant = ['availableScopes']
@@ -143,7 +143,7 @@ test('every mutation that takes scopes refuses a scope that the caller lacks, an
   )
 }, 60_000)
 
-/** Returns new resources for mutations that succeed only once or need a user with more scopes. */
+/** Returns new resources for mutations that succeed only once or need a user with more scopes, otherwise `fixture`. */
 const fixtureForMutation = (name: string): Promise<TenantFixture> =>
   ['addOrganizationMember', 'createPersonalToken'].includes(name)
     ? createTenantResources(fixture)

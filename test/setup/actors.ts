@@ -3,7 +3,7 @@ import type { TestApp } from './start-app.js'
 
 /** A tenant with an issuer. */
 export interface Tenant {
-  /** Undefined if the test did not create the tenant with `createTenant`. */
+  /** Required only by `createMachineClient`. */
   app?: TestApp
   accountId: string
   issuerId: string

@@ -17,7 +17,7 @@ export interface BreakablePostgres {
   /** Sends SIGQUIT: an immediate shutdown, which ends all connections without a checkpoint. */
   stop(): Promise<void>
   /**
-   * Sends SIGSTOP to all processes. Connections stay open without a response.
+   * Sends SIGSTOP to the same processes as `kill`. Connections stay open without a response.
    * @returns a function that continues the processes
    */
   freeze(): Promise<() => void>

@@ -10,7 +10,10 @@ import { waitUntil } from './wait-until.js'
 export interface RunningExample {
   /** Returns the text written to stdout and stderr so far. */
   output(): string
-  /** Waits until the output matches the pattern, and returns the match. */
+  /**
+   * Waits until the output matches the pattern, and returns the match.
+   * @throws Error if the example exits before, or after 30 seconds
+   */
   waitForOutput(pattern: RegExp): Promise<RegExpExecArray>
   exitCode: Promise<number | null>
   /** Sends SIGTERM to the example and waits until it has exited. */

@@ -15,7 +15,10 @@ const sharedGlobals = { Map, Set, Date, RegExp, Error, TypeError, RangeError, Sy
 // two copies of test/setup with separate state.
 const perFileFolders = ['test', 'scripts'].map((folder) => join(__dirname, '..', '..', 'dist', folder) + sep)
 
-/** Returns true for a file of src/ or of a library. Jest itself shares the modules of Node, such as `node:fs`. */
+/**
+ * Returns true for a file of src/ or of a library, except JSON files. Jest itself shares the modules of Node, such as
+ * `node:fs`.
+ */
 const isShared = (file) =>
   isAbsolute(file) && !perFileFolders.some((folder) => file.startsWith(folder)) && !file.endsWith('.json')
 

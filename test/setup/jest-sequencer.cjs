@@ -1,5 +1,5 @@
-// Runs the slowest test files first, so that no worker is idle at the end. Jest sorts files without a recorded duration
-// by size, but the test files of these folders take long for their size.
+// Runs the test files of slow folders first, so that no worker is idle at the end. Jest sorts files without a recorded
+// duration by size, but the test files of these folders take long for their size.
 const { sep } = require('node:path')
 const { default: Sequencer } = require('@jest/test-sequencer')
 

@@ -56,7 +56,7 @@ export function spawnCli(args: string[], env: Record<string, string>) {
 }
 
 /**
- * Starts Gatehouse on free ports and waits until `/readyz` responds with success.
+ * Starts Gatehouse, by default on free ports, and waits until `/readyz` responds with success.
  * @param args the arguments of the command line
  * @throws Error if the process exits, or is not ready after 60 seconds
  */

@@ -18,7 +18,7 @@ import { createTestDatabase, testSecretKey } from './database.js'
 // advanced its clock by years, so the ids of this file would contain that future time.
 resetIdGenerator()
 
-/** A clock that follows the system clock until a test advances it. */
+/** A clock that follows the system clock, plus the time by which a test has advanced it. */
 export interface TestClock {
   now(): number
   /** @param by milliseconds */

@@ -1,9 +1,9 @@
 /**
  * A caller cannot gain authority (docs/contract.md#authority-for-changes, docs/contract.md#authority-cannot-grow). Each
- * kind of caller, with only the scopes that a mutation requires, runs each mutation with inputs that an attacker would
- * choose, on principals with more authority. Before and after a mutation, attacker-permissions.ts computes the
- * permissions of the caller, which must not have grown. Mutations and their input fields come from the GraphQL schema,
- * so new mutations are included.
+ * kind of caller, with only the scopes that a mutation requires, runs each mutation except `untestedMutations`, with
+ * inputs that an attacker would choose, on principals with more authority. Before and after a mutation,
+ * attacker-permissions.ts computes the permissions of the caller, which must not have grown. Mutations and their input
+ * fields come from the GraphQL schema, so new mutations are included.
  */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { type GraphQLField, type GraphQLInputType, getNamedType, isEnumType, isInputObjectType } from 'graphql'

@@ -80,7 +80,7 @@ export interface DangerousAction {
   onConfirm: () => Promise<unknown>
 }
 
-/** The last section of a settings page: destructive actions, each with a confirmation dialog. */
+/** The last section of a page: destructive actions, each with a confirmation dialog. */
 export function DangerZone({ actions }: { actions: readonly DangerousAction[] }) {
   const [openAction, setOpenAction] = useState<DangerousAction>()
   if (actions.length === 0) return null

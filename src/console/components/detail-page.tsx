@@ -1,11 +1,11 @@
-/** The page of a resource, with tabs that have their own URLs. */
+/** A page with tabs that have their own URLs. */
 import type { ReactNode } from 'react'
 import { Link, useLocation } from 'wouter'
 import classes from './detail-page.module.css'
 import { type Crumb, Page } from './page'
 
 export interface Tab {
-  /** Last segment of the path of the tab; empty for the first tab. */
+  /** The segment of the URL after `href`; empty for the first tab. */
   path: string
   label: string
   /** False hides the tab. */
@@ -19,7 +19,7 @@ interface Props {
   badge?: ReactNode
   actions?: ReactNode
   crumbs?: readonly Crumb[]
-  /** Path of the resource, below /console. */
+  /** Path of the page, below /console. */
   href: string
   tabs: readonly Tab[]
   /** Content above the tabs. */

@@ -16,7 +16,7 @@ export interface Crumb {
 
 interface Props {
   title: string
-  /** One sentence that describes the page. */
+  /** A short text that describes the page or its resource. */
   lead?: ReactNode
   /** Breadcrumbs that follow the breadcrumb of the issuer or account. */
   crumbs?: readonly Crumb[]

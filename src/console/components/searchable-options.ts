@@ -25,7 +25,7 @@ export function useDebouncedSearch(): [search: string | null, onSearch: (text: s
 
 /**
  * Accumulates the results of all searches, so that a selected option keeps its label during another search. Options
- * that are not in the latest result are `isStale`.
+ * that are not in the latest result are `isStale`. Without a result, no option is.
  */
 export function useAccumulatedOptions(found: readonly Option[] | undefined): readonly Option[] {
   const seenOptions = useRef(new Map<string, Option>())

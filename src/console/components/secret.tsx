@@ -17,7 +17,7 @@ interface Props {
   secrets: readonly Secret[]
   /** File name of the download. */
   fileName: string
-  /** What the secret is for, and what happens to the previous secret. */
+  /** What the secret is for, or what happens to the previous secret. */
   text?: string
   onClose: () => void
 }

@@ -89,7 +89,7 @@ export function RowsLoading({ rows = 6 }: { rows?: number }) {
   return (
     <Stack gap={0} role="status" aria-busy="true" aria-label="Loading">
       {Array.from({ length: rows }, (_, at) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: the rows are identical
+        // biome-ignore lint/suspicious/noArrayIndexKey: the rows never change
         <div key={at} className={classes.row}>
           <Skeleton h={14} w={`${38 - (at % 3) * 8}%`} />
           <Skeleton h={14} w={90} />

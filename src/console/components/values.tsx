@@ -57,7 +57,7 @@ function formatRelativeTime(at: number): string {
   return unit === 'second' ? 'just now' : relativeFormat.format(Math.round(elapsed / size), unit)
 }
 
-/** @param at Unix milliseconds */
+/** @param at Unix milliseconds; for null and undefined, shows "never" */
 export function RelativeTime({ at }: { at: number | null | undefined }) {
   if (at === null || at === undefined)
     return (
@@ -74,7 +74,7 @@ export function RelativeTime({ at }: { at: number | null | undefined }) {
   )
 }
 
-/** Colors of the statuses of all resources. */
+/** Colors of statuses. All other statuses are `quiet`. */
 const statusTones: Record<string, string> = {
   active: 'good',
   delivered: 'good',

@@ -1,6 +1,7 @@
 /**
  * The dialog for a save that fails because the resource has changed since it was loaded (412): compares the version on
- * the server with the unsaved values, and lets the user choose one of them.
+ * the server with the unsaved values, and lets the user discard the unsaved values or
+ * overwrite the fields that the user changed.
  */
 import { Button, Group, Modal, Text } from '@mantine/core'
 import { RelativeTime } from '../components/values'

@@ -1,4 +1,4 @@
-/** A dialog with a form that creates a resource. */
+/** A dialog with a form, for example to create a resource. */
 import { Button, Group, Modal } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { buildInput, type Field } from './fields'
@@ -11,7 +11,7 @@ interface Props<Input> {
   /** Initial values, by the names of the input fields. */
   initial?: { readonly [Name in keyof NoInfer<Input>]?: unknown } | undefined
   submitLabel: string
-  /** Sends the input. If it throws a RequestError, the dialog shows the error at the field that the error concerns. */
+  /** Sends the input. If it throws a RequestError, the dialog shows the error at its field or above the form. */
   create: (input: Input, values: Record<string, unknown>) => Promise<void>
   onClose: () => void
   children?: ReactNode

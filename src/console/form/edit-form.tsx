@@ -1,4 +1,6 @@
-/** A form that edits a resource: sends the changed fields with If-Match, and opens the conflict dialog on 412. */
+/**
+ * A form that edits a resource: passes the changed fields and an ETag to `save`, and opens the conflict dialog on 412.
+ */
 import { Button, Group } from '@mantine/core'
 import { type ReactNode, useEffect, useState } from 'react'
 import { Card } from '../components/card'
@@ -32,11 +34,11 @@ export const etagOf = ({ updatedAt }: Versioned): string => `"${updatedAt}"`
 export function EditForm<Input, Resource extends Versioned>(props: Props<Input, Resource>) {
   const { title, text, fields, resource, editable, save, reload, aside } = props
   const form = useForm(fields, resource)
-  /** The version of the resource from which the form was loaded. Its ETag is sent as If-Match. */
+  /** The version of the resource from which the form was loaded. Its ETag is passed to the first `save`. */
   const [baseVersion, setBaseVersion] = useState(resource)
   const [serverVersion, setServerVersion] = useState<Resource>()
 
-  // A newer version of the resource replaces the values of the form, unless the form has unsaved changes.
+  // A newer version of the resource replaces the values of the form, unless the form has unsaved changes or is busy.
   useEffect(() => {
     if (resource.updatedAt === baseVersion.updatedAt || form.dirty || form.busy) return
     setBaseVersion(resource)

@@ -1,6 +1,6 @@
 /**
- * A form is a table of fields. Each field has a path into the resource that the form edits. Changed fields are sent as
- * a merge patch (RFC 7396), so that a save does not overwrite values that the user did not change.
+ * A form is a table of fields. Each field has a path into the resource that the form edits. An edit
+ * sends only the changed fields, so that it does not overwrite fields that the user did not change.
  */
 import type { FieldError } from '../graphql/request-error'
 import type { NamedLink } from './link-list'
@@ -63,7 +63,7 @@ export function groupOptions(options: readonly Option[]): (SelectItem | { group:
 
 const isList = ({ kind }: { kind: string }): boolean => ['list', 'multiselect', 'scopes', 'links'].includes(kind)
 
-/** Values by field path: string, number, boolean or string[]; JSON as text. */
+/** Values by field path: string, number, boolean, string[] or links; JSON as text. */
 export type FormValues = Record<string, unknown>
 
 type JsonObject = Record<string, unknown>
@@ -131,7 +131,7 @@ function parseJsonObject(text: unknown): JsonObject | undefined {
   }
 }
 
-/** Converts the value of a field to its input value; null removes the stored value. */
+/** Converts the value of a field to its input value. An empty text, number or time becomes null. */
 function toInputValue<Input>(field: Field<Input>, value: unknown): unknown {
   if (field.kind === 'json') return value === '' ? {} : parseJsonObject(value)
   if (field.kind === 'links') return nonEmptyLinks(value)
@@ -148,7 +148,7 @@ export const changedFields = <Input>(
 ): Field<Input>[] =>
   fields.filter((field) => JSON.stringify(initial[field.path]) !== JSON.stringify(values[field.path]))
 
-/** Builds the input from the values of these fields. For a new resource, empty values are omitted. */
+/** Builds the input from the values of these fields. For a new resource, null and empty lists are omitted. */
 export function buildInput<Input>(fields: readonly Field<Input>[], values: FormValues, isNew: boolean): Input {
   const input: JsonObject = {}
   for (const field of fields) {

@@ -7,7 +7,7 @@ interface Props {
   label: string
   hint?: string | undefined
   error?: string | undefined
-  /** Scopes that the caller may grant; `manage` implies every other action of the resource. */
+  /** Scopes that the caller may grant; `manage` implies the other actions of the resource, `svc:all` all scopes. */
   availableScopes: readonly string[]
   value: readonly string[]
   disabled: boolean

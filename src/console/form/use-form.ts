@@ -16,7 +16,11 @@ export interface Form<Input> {
   reset(source: unknown): void
   /** Shows the messages of a RequestError next to their fields or above the form; rethrows other errors. */
   showError(error: unknown): void
-  /** Validates the values, runs `send` and shows errors. @returns true if `send` succeeded */
+  /**
+   * Validates the values, runs `send` and shows errors.
+   * @returns true if `send` succeeded
+   * @throws errors of `send` other than a RequestError
+   */
   submit(send: () => Promise<void>): Promise<boolean>
 }
 

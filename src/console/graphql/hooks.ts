@@ -16,7 +16,8 @@ export interface QueryResult<Data> {
 }
 
 /**
- * Runs a query, and runs it again after each mutation that returns an object of a type in the result of the query.
+ * Runs a query, and runs it again after each mutation whose result or `typenames` contain a type of the query's
+ * result.
  * @param typename a type (or a stable array of types) on which the result depends. Without it, an empty list would not
  *   be refetched when its first row is created, because an empty result contains no types.
  * @param cacheFirst true to use a cached result, if there is one, without a request; for names that many components
@@ -44,7 +45,8 @@ export function useQuery<Data, Variables extends AnyVariables>(
 }
 
 /**
- * Runs mutations. If the server requires a recent sign-in, the user signs in again and the mutation is sent once more.
+ * Runs mutations. If the server requires a recent sign-in, asks the user to sign in again, then sends the mutation once
+ * more.
  * @returns a function that returns the data or throws a RequestError; it shows `successMessage` as a notification
  */
 export function useMutation() {

@@ -12,7 +12,7 @@ export interface FieldError {
 
 export class RequestError extends Error {
   constructor(
-    /** A code of the GraphQL API, such as `NOT_FOUND`, or `NETWORK` when the server did not respond. */
+    /** A code of the GraphQL API, such as `NOT_FOUND`, or `NETWORK` if there is no usable response. */
     readonly code: string,
     message: string,
     readonly details: readonly FieldError[] = [],
@@ -43,5 +43,5 @@ export function toRequestError(error: CombinedError): RequestError {
   if (status === 401) return new RequestError('UNAUTHORIZED', 'You are not signed in.')
   if (status === 403)
     return new RequestError('FORBIDDEN', 'The server refused the request of this page. Reload the page.')
-  return new RequestError('NETWORK', 'Gatehouse is not responding. Check your connection and try again.')
+  return new RequestError('NETWORK', 'Gatehouse did not respond as expected. Check your connection and try again.')
 }

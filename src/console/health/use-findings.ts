@@ -1,4 +1,4 @@
-/** Health findings of the current issuer or account, and the page of the console where each can be fixed. */
+/** Health findings of the current issuer or account, and the pages of the console that they concern. */
 import { accountHealth, issuerHealth } from 'documents/health'
 import type { FindingFieldsFragment } from 'documents/types'
 import { accountHref, issuerHref, useConsoleContext } from '../console-context'
@@ -10,7 +10,10 @@ export type Finding = FindingFieldsFragment
 const issuerTypenames = ['Issuer', 'AuthMethod', 'Client', 'User', 'Verifier', 'HealthFinding']
 const accountTypenames = ['Account', 'OrganizationMember', 'Webhook', 'Domain', 'HealthFinding']
 
-/** Returns the findings of the open issuer, or of the account if no issuer is open; undefined while loading. */
+/**
+ * Returns the findings of the open issuer, or of the account if no issuer is open; undefined while loading, empty on an
+ * error.
+ */
 export function useFindings(): readonly Finding[] | undefined {
   const { accountId, issuerId } = useConsoleContext()
   const issuerQuery = useQuery(
@@ -24,7 +27,7 @@ export function useFindings(): readonly Finding[] | undefined {
 }
 
 /**
- * The pages of the console, by prefix of the path of a finding, the longest prefix first. If a slash follows the
+ * The pages of the console, by prefix of the path of a finding. The first match is used. If a slash follows the
  * prefix, the rest is the id of a resource.
  */
 const pagesByPathPrefix = [
@@ -40,7 +43,7 @@ const pagesByPathPrefix = [
   ['webhooks', 'webhooks'],
 ] as const
 
-/** Returns the path, below /console, of the page where a finding can be fixed. */
+/** Returns a function that returns the path, below /console, of the page of a finding's setting or resource. */
 export function useFindingHref(): (finding: Finding) => string {
   const { accountId, issuerId } = useConsoleContext()
   const base = issuerId === '' ? accountHref(accountId) : issuerHref(accountId, issuerId)
@@ -62,7 +65,7 @@ const fixPages: Partial<Record<Finding['code'], readonly [page: string, label: s
   REDIRECT_URI_REFUSED: ['settings/security', 'Open the rules for redirect URIs'],
 }
 
-/** Returns the link to the page that fixes a finding; undefined if the page of the setting fixes it. */
+/** Returns a function that returns the link of a finding in `fixPages`, or undefined if it has none. */
 export function useFixLink(): (finding: Finding) => { href: string; label: string } | undefined {
   const { accountId, issuerId } = useConsoleContext()
   return ({ code }) => {

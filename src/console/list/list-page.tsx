@@ -1,6 +1,6 @@
 /**
  * A list that the server searches, filters and pages. Search, filters and cursor are in the URL, so that they can be
- * shared and the back button works.
+ * shared and the back button returns to the previous page of the list.
  */
 import { Button, Group } from '@mantine/core'
 import type { TypedDocumentNode } from '@urql/core'
@@ -26,7 +26,7 @@ export interface ListProps<Data, Variables extends object, Row extends { id: str
   /** The variables of the query, without cursor and limit. */
   variables: Omit<Variables, 'cursor' | 'limit'>
   page: (data: Data) => CursorPage<Row>
-  /** GraphQL type of the rows, so that an empty list is refetched when the first row is created. */
+  /** GraphQL type on which the list depends, so that an empty list is refetched when the first row is created. */
   typename: string
   columns: readonly Column<Row>[]
   /** Path of a row's page, below /console. */

@@ -56,7 +56,7 @@ export function ListTable<Row extends { id: string }>({ label, rows, columns, hr
   )
 }
 
-/** The first cell of most lists: an icon or initials, a name, and a smaller line below it. */
+/** A cell with a name and, optionally, an icon or initials and a smaller line below the name. */
 export function NameCell({ mark: icon, name, text }: { mark?: ReactNode; name: ReactNode; text?: ReactNode }) {
   return (
     <span className={classes.named}>

@@ -30,7 +30,7 @@ async function fetchSession(): Promise<ConsoleSession | undefined> {
 
 let sessionPromise: Promise<ConsoleSession | undefined> | undefined
 
-/** Returns the session, which is loaded once: a sign-in as another user reloads the page. */
+/** Returns the session, which is loaded once per page load; undefined if it could not be loaded. */
 export function useConsoleSession(): ConsoleSession | undefined {
   sessionPromise ??= fetchSession()
   return use(sessionPromise)

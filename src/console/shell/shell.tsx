@@ -1,4 +1,4 @@
-/** The frame of every page: the menu at the side, or in a drawer on narrow screens. */
+/** The frame of the pages of accounts and issuers: the menu at the side, or in a drawer on narrow screens. */
 import { ActionIcon, Drawer, UnstyledButton } from '@mantine/core'
 import { useDisclosure, useHotkeys } from '@mantine/hooks'
 import { lazy, type ReactNode, Suspense, useEffect, useState } from 'react'

@@ -12,7 +12,7 @@ const stopEscapePropagation = { 'data-mantine-stop-propagation': true }
 const signInUrl = (maxAge: number, returnTo: string): string =>
   `/console/sign-in?${new URLSearchParams({ max_age: String(maxAge), return_to: returnTo })}`
 
-/** Returns true if the user with this id has signed in again. For another user, the page must be reloaded. */
+/** Returns true if the user with this id is signed in. For another user, the page must be reloaded. */
 async function isSameUser(id: string | undefined): Promise<boolean> {
   const response = await fetch('/console/session?optional')
   const { user } = (await response.json()) as { user: { id: string } | null }

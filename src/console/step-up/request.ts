@@ -24,7 +24,7 @@ function setCurrentRequest(next: StepUpRequest | undefined): void {
 }
 
 /**
- * Asks the user to sign in again. Concurrent calls share one request.
+ * Asks the user to sign in again. Concurrent calls share one request, with the maximum age of the first call.
  * @param maxAge maximum age of the sign-in (seconds)
  * @returns true if the user has signed in, false if the user canceled
  */

@@ -52,9 +52,10 @@ const intervalStartSql: Record<Interval, string> = {
 }
 
 /**
- * Counts the events that match a filter, by interval and group.
- * @throws invalid_request for an unknown event type or more than `maxEventAggregateRows` rows, not_found for the
- *   account, unavailable if the counts keep changing while they are read
+ * Counts the events that match a filter, by interval and group. With `groupBy`, events without a value of this
+ * dimension are not counted.
+ * @throws invalid_request for an unknown event type, an empty list of event types or more than `maxEventAggregateRows`
+ *   rows, not_found for the account, unavailable if the counts keep changing while they are read
  */
 export async function aggregateEvents(
   context: Context,
@@ -98,6 +99,7 @@ interface CountedRow extends Record<string, unknown> {
 /**
  * Repeats the query until `counted_up_to` is the same before and during the query. If it differed, the events that were
  * counted in the meantime would be missing or included twice.
+ * @throws unavailable after `maxEventAggregateAttempts` attempts
  */
 async function queryConsistentCounts(
   context: Context,

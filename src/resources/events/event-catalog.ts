@@ -1,4 +1,7 @@
-/** All event types (docs/contract.md#audit-events) with descriptions; docs/reference/events.md prints them. */
+/**
+ * All event types of the audit log (docs/contract.md#audit-events) with descriptions, which docs/reference/events.md
+ * prints.
+ */
 export const eventCatalog = {
   'account.created': 'An account was created.',
   'account.updated': 'An account was changed.',
@@ -43,7 +46,8 @@ export const eventCatalog = {
   'user.locked': 'Sign-in of a user was locked temporarily after repeated failures.',
   'organization.created': 'An organization was created.',
   'organization.updated': 'An organization was changed.',
-  'organization.deleted': 'An organization was deleted; its members, groups and API keys were deleted with it.',
+  'organization.deleted':
+    'An organization was deleted with its members, groups and invitations; its API keys were revoked.',
   'organization.membership.created': 'A user was added to an organization.',
   'organization.membership.updated': 'A membership was changed.',
   'organization.membership.deleted': 'A user was removed from an organization.',
@@ -77,7 +81,7 @@ export const eventCatalog = {
   'note.deleted': 'A note was deleted.',
   'webhook.created': 'A webhook was created.',
   'webhook.updated': 'A webhook was changed, or recovered from failures.',
-  'webhook.deleted': 'A webhook was deleted; its pending deliveries were canceled.',
+  'webhook.deleted': 'A webhook was deleted; its pending deliveries are canceled.',
   'webhook.failing': 'A webhook is failing: too many consecutive attempts failed, or a delivery failed permanently.',
   'api_key.created': 'An API key was created.',
   'api_key.updated': 'An API key was changed.',

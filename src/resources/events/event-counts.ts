@@ -53,8 +53,8 @@ export const countText = `
   UPDATE event_progress SET counted_up_to = $2::bigint`
 
 /**
- * Counts the events that committed since the last run. Periodic job; the lock of the row of `event_progress` serializes
- * concurrent runs.
+ * Counts the events below the commit horizon that are not counted yet. Periodic job; the lock of the row of
+ * `event_progress` serializes concurrent runs.
  */
 export async function countEvents(context: Context): Promise<void> {
   while (!context.stopSignal?.aborted && (await countBatch(context)));

@@ -1,8 +1,8 @@
 /**
  * Erasure in the audit log (docs/contract.md#erasure): when a user is purged, personal values in the user's events
- * become null. Ids, types, times, commit positions and counts remain. In `data` and `changes`, only booleans, numbers,
- * ids and the values of `nonPersonalFields` are kept, so that a new field with text is erased until `nonPersonalFields`
- * contains the field.
+ * become null. Ids, types, times, commit positions and counts remain. In `data` and `changes` of events about the user,
+ * only booleans, numbers, ids, the text `changed` in `changes` and the values of `nonPersonalFields` are kept, so that
+ * a new field with text is erased until `nonPersonalFields` contains the field.
  */
 import { limits } from '../../kernel/limits.js'
 import { isObject } from '../../kernel/merge-patch.js'
@@ -52,8 +52,8 @@ export async function skipWhileRepartitioning(context: Context, work: () => Prom
 /**
  * Erases the personal values of a user in the events about the user, and in the events of any account that the user
  * caused. Idempotent and safe to run concurrently.
- * @param eraseAddress called with each former email address of the user, in the transaction that erases the address in
- *   the events
+ * @param eraseAddress called with each value that `emailAddressesIn` finds in the events about the user, in the
+ *   transaction that erases the value in the events
  * @returns false if the job had to stop before all events were erased
  * @throws RepartitioningInProgress, which `skipWhileRepartitioning` catches
  */
@@ -83,7 +83,8 @@ export async function eraseUserEvents(
 }
 
 /**
- * Returns the email addresses in an event to which mail for the user was sent: a former username, an invited address.
+ * Returns the values of an event that can be an address to which mail for the user was sent: a former username, and
+ * `email` of `data`, such as an invited address. A former username is not always an email address.
  */
 function emailAddressesIn({ data, changes }: Row): string[] {
   const { old } = (isObject(changes['username']) ? changes['username'] : {}) as { old?: unknown }
@@ -96,8 +97,10 @@ async function personalTokenIdsOf({ db }: Context, userId: string): Promise<stri
 }
 
 /**
- * Erases the email address in the events of invitations. Call it in the transaction that deletes the invitations.
+ * Erases the email address in the events of invitations. Call it in a transaction; if the invitations are deleted, in
+ * the same one.
  * @param ids ids of the invitations
+ * @throws RepartitioningInProgress, which `skipWhileRepartitioning` catches
  */
 export async function eraseInvitationAddresses(tx: Context, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return
@@ -164,7 +167,7 @@ function eraseEventValues(row: Row, { userId, actorIds }: Erasure): Row | undefi
   const { actor, context, data, changes } = row
   const isSubject = row.userId === userId
   const isActor = actor.id !== null && actorIds.has(actor.id)
-  // The actor and the IP address of another user's action are kept, so that the action stays attributable.
+  // The actor, IP address and user agent of another user's action are kept, so that the action stays attributable.
   const isByAnotherUser = !isActor && (actor.type === 'user' || actor.type === 'personal_token')
   const erased = {
     ...row,
@@ -191,7 +194,10 @@ const eraseChanges = (type: string, changes: Record<string, unknown>): Record<st
     ]),
   )
 
-/** Fields that contain constants of Gatehouse, ids, URLs of services or scopes, but no personal data. */
+/**
+ * Fields that contain constants of Gatehouse, ids, URLs of services or scopes, but no personal data. `eraseValue` makes
+ * an exception for `reason` of approval decisions.
+ */
 const nonPersonalFields = new Set([
   'acr',
   'amr',

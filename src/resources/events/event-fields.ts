@@ -1,8 +1,9 @@
 /**
  * Allowlist of the names in `changes` and `data` of events (docs/contract.md#erasure,
- * docs/decisions/0052-event-field-names.md): the `/v1` fields of the target, read from the documents in graphql/rest,
- * and, for `data`, the names of `eventDataFields`. Other names are dropped, so that a new column appears in no event
- * until `/v1` shows the column.
+ * docs/decisions/0052-event-field-names.md): the `/v1` fields of the target, read from the documents in graphql/rest;
+ * for `data`, also the names of `eventDataFields`, but not those of `hiddenFields`; for `changes`, also the names of
+ * `hiddenFields`, without values. Other names are dropped, so that a new column appears in no event until `/v1` shows
+ * the column.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -110,7 +111,7 @@ function fieldsOfKind(kind: string): ReadonlyMap<string, string> {
 /**
  * Compares two versions of a row, whose properties have GraphQL names, and returns the changed fields by API field
  * name.
- * @param after properties that are missing here are not compared
+ * @param after properties that are missing here, and hidden fields without a value here, are not compared
  */
 export function changesBetween(kind: TargetType, before: object, after: object): Changes {
   const [old, now] = [before, after] as [Record<string, unknown>, Record<string, unknown>]
@@ -153,9 +154,9 @@ const isHidden = (kind: string, name: string): boolean => hiddenFields[kind as T
 const pickAllowed = <Value>(values: Record<string, Value>, allows: (name: string) => boolean): Record<string, Value> =>
   Object.fromEntries(Object.entries(values).filter(([name]) => allows(name)))
 
-/** Converts a value to plain JSON: bigint milliseconds become numbers, undefined becomes null. */
+/** Converts a value to plain JSON: bigint values become numbers, undefined becomes null. */
 const jsonOf = (value: unknown): unknown => (value === undefined ? null : JSON.parse(jsonText(value)))
 
-/** Serializes a value to JSON with bigint milliseconds as numbers. */
+/** Serializes a value to JSON with bigint values as numbers. */
 export const jsonText = (value: unknown): string =>
   JSON.stringify(value, (_, part) => (typeof part === 'bigint' ? Number(part) : part))

@@ -110,7 +110,8 @@ export function addTimeRangeConditions(
 
 /**
  * Lists the events of an account, newest first.
- * @throws invalid_request for an unknown event type or cursor, not_found for the account
+ * @throws invalid_request for an unknown event type, an empty list of event types, or an invalid cursor or limit;
+ *   not_found for the account
  */
 export async function listEvents(
   context: Context,
@@ -130,10 +131,10 @@ type Row = Event & Record<string, unknown>
 
 /**
  * Reads a page from the most selective index: by user, else by client, else by issuer or account. All of these indexes
- * except the one by user include the type, so a query with types reads one page per type and keeps the newest events.
- * The filters that the index does not cover apply to the rows that it finds: they exclude few rows, because a client
- * belongs to one issuer and a user has few events. No combination of values leads to a bad plan, so the statements are
- * prepared.
+ * except the one by user include the type, so a query with types but without a user reads one page per type and keeps
+ * the newest events. The filters that the index does not cover apply to the rows that it finds: they exclude few rows,
+ * because a client belongs to one issuer and a user has few events. No combination of values leads to a bad plan, so
+ * the statements are prepared.
  */
 function queryEvents(
   context: Context,

@@ -1,6 +1,6 @@
 /**
- * Creates the monthly partitions of `events` ahead of time, and drops partitions that are older than the retention
- * period.
+ * Creates the monthly partitions of `events` ahead of time, and deletes events that are older than the retention
+ * period, with their counts.
  */
 import { limits } from '../../kernel/limits.js'
 import { DAY } from '../../kernel/time.js'
@@ -18,7 +18,10 @@ const partitionsText = `
   SELECT c.relname AS name FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
   WHERE i.inhparent = 'events'::regclass AND c.relname ~ '^events_\\d{4}_\\d{2}$' ORDER BY 1`
 
-/** Creates the partitions of the next months and drops the expired ones. Periodic job; concurrent runs are safe. */
+/**
+ * Creates the partitions of this month and the next months, drops the expired ones, and deletes expired events of the
+ * default partition and the counts of expired events. Periodic job; concurrent runs are safe.
+ */
 export async function maintainEventPartitions(context: Context): Promise<void> {
   const oldest = new Date(context.now() - context.config.eventRetentionDays * DAY)
   const retainedFrom = Date.UTC(oldest.getUTCFullYear(), oldest.getUTCMonth())
@@ -39,7 +42,8 @@ export async function maintainEventPartitions(context: Context): Promise<void> {
 
 /**
  * Creates the missing partitions of this month and the next months. If one is missing and the default partition
- * contains events, also creates the missing partitions of the past months since the first of these events.
+ * contains events, also creates the missing partitions of the past months since the first of these events, but not
+ * before `retainedFrom`, and moves the events of all these months.
  */
 async function createPartitions(context: Context, retainedFrom: number): Promise<void> {
   const now = new Date(context.now())

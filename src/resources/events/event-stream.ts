@@ -28,12 +28,12 @@ interface StreamPosition {
 
 /**
  * Yields each matching event of an account once, as soon as no running transaction can commit an event with a lower
- * commit position.
+ * commit position. If the event `after` is above the commit horizon, events up to it can be repeated.
  * @param stream `stream.signal` ends the stream; `stream.requireStillAuthorized` runs before events are delivered, and
  *   every few seconds while there are no events
  * @param after id of the event after which the stream starts; if it is absent, the stream starts with the next commit
- * @throws invalid_request for an unknown event type or event, not_found for the account; while streaming, the error of
- *   `requireStillAuthorized`
+ * @throws invalid_request for an unknown event type, an empty list of event types or an unknown event, not_found for
+ *   the account; while streaming, the error of `requireStillAuthorized`
  */
 export async function streamEvents(
   context: Context,

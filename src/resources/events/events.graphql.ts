@@ -102,7 +102,7 @@ export class Event {
   data!: object
   @Field(() => JSONObject, {
     description:
-      'Changed fields by REST name: `{old, new}`, or `"changed"` for a replaced secret and for text that events do not store.',
+      'Changed fields by REST name: `{old, new}`, or `"changed"` for a new secret and for values that events do not store.',
   })
   changes!: object
   @Field(() => Timestamp)
@@ -219,7 +219,8 @@ export class EventResolver {
   }
 
   @Subscription(() => Event, {
-    description: 'Streams each event once, shortly after it occurs, as server-sent events (Accept: text/event-stream).',
+    description:
+      'Streams events shortly after they occur, as server-sent events (Accept: text/event-stream). Each event is sent once, except that a stream with `after` can repeat recent events up to that event.',
     subscribe: ({ args, context }) => {
       const { accountId, after, ...filter } = args as AccountPath & EventAddedArgs
       const requestContext = context as Context
@@ -261,7 +262,7 @@ export class EventResolver {
     }
   }
 
-  @FieldResolver(() => Timestamp, { description: 'Equals createdAt: events do not change.' })
+  @FieldResolver(() => Timestamp, { description: 'Equals createdAt.' })
   updatedAt(@Root() event: EventRow): bigint {
     return event.createdAt
   }

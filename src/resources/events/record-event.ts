@@ -27,7 +27,7 @@ export interface EventInput {
 /**
  * Inserts events, and one delivery per event and subscribed webhook of the account
  * (docs/contract.md#webhook-delivery-rules). SQL builds the id of a delivery from the beginning of the event id, which
- * is its timestamp, and a hash of the event id and the webhook id.
+ * contains its timestamp, and a hash of the event id and the webhook id.
  */
 const insertText = `
   WITH new_events AS (

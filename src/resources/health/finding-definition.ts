@@ -24,7 +24,7 @@ export interface Finding {
 /** A row of a table of findings. `Subject` is the type of the value from which path, message and fix are built. */
 export interface FindingDefinition<Facts, Subject> {
   severity: Severity
-  /** Names of the facts that `find` uses. The caller needs the scopes of these facts. */
+  /** Names of the facts that `find` uses, except `settings`. The caller needs the scopes of these facts. */
   reads: readonly (keyof Facts)[]
   /** When the finding is reported, as a clause for the reference documentation. */
   when: string
@@ -37,7 +37,7 @@ export interface FindingDefinition<Facts, Subject> {
   example: NoInfer<Subject>
 }
 
-/** A row whose functions return complete findings, so that rows with different subjects have the same type. */
+/** A row whose `find` returns findings without the code, so that rows with different subjects have the same type. */
 export interface FindingRule<Facts> {
   severity: Severity
   reads: readonly (keyof Facts)[]

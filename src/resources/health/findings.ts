@@ -32,7 +32,7 @@ export const accountFindings = {
     path: ({ id }) => `webhooks/${id}`,
     message: ({ host }) => `Deliveries to the webhook at ${truncateText(host, 200)} are failing.`,
     fix: () =>
-      'Check last_error of the deliveries and fix the receiver. Then set status of the webhook to active to retry immediately, or to disabled to stop the deliveries.',
+      'Check last_error of the deliveries and fix the receiver. Then set status of the webhook to active to end the status failing and close the circuit breaker, or to disabled to stop the deliveries.',
     example: { id: '{id}', host: 'hooks.example.com' },
   }),
 

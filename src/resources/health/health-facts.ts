@@ -48,8 +48,12 @@ export interface ClientFacts {
 
 export interface IssuerFacts {
   settings: IssuerSettings
+  /** The newest methods, at most `maxHealthCheckedMethods`. */
   methods: Method[]
-  /** Number of active users without a second factor; 0 if the issuer does not require a second factor. */
+  /**
+   * Number of users without a second factor among the newest `maxHealthCheckedUsers` active users; 0 if the issuer does
+   * not require a second factor.
+   */
   usersWithoutFactor: number
   clients: ClientFacts
   /** Signing keys in the order in which they sign. */

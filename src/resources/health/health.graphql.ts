@@ -29,7 +29,7 @@ registerEnumType(HealthCode, {
   ),
 })
 
-@ObjectType({ description: 'A configuration problem that an administrator should fix.' })
+@ObjectType({ description: 'A configuration problem, or a configuration that may not be intended.' })
 class HealthFinding implements Finding {
   @Field(() => HealthCode)
   code!: FindingCode

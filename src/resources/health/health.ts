@@ -70,7 +70,7 @@ export interface HealthReport {
   findings: Finding[]
 }
 
-/** Iterates over the reports of all accounts and then of all issuers of the deployment. For operators only. */
+/** Iterates over the reports of all accounts and then of all issuers that are not deleted. For operators only. */
 export async function* healthOfAll(context: Context): AsyncGenerator<HealthReport> {
   const accounts = paginate((after) =>
     context.db.account.findMany({ where: { id: { gt: after } }, orderBy: { id: 'asc' }, take: limits.healthBatchSize }),

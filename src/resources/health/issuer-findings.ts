@@ -257,7 +257,7 @@ export const issuerFindings = {
     },
     path: () => 'signing_keys',
     message: ({ algorithms, since }) =>
-      `The current signing keys (${algorithms}) have been signing since ${since}, and no next key has been published: the periodic job rotate-keys does not run.`,
+      `The current signing keys (${algorithms}) have been signing since ${since}, and no next key has been published: the periodic job rotate-keys does not run or fails.`,
     fix: () =>
       'As the operator of the deployment, check the output of `gatehouse jobs list`, make sure that a process runs jobs, and run `gatehouse jobs run rotate-keys`.',
     example: { algorithms: 'ES256, EdDSA, RS256', since: '2026-09-30' },

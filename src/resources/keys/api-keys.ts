@@ -1,8 +1,9 @@
 /**
  * API keys of accounts and of organizations (docs/contract.md#api-keys). A path with an organization selects the keys
- * of the organization; any other path selects the keys of the account. Only SHA-256 hashes of secrets are stored. A
- * caller can change a key only if the caller has all authority of the key; otherwise the caller could rotate the secret
- * of a key with more authority and use the key. transitions.ts rotates secrets and changes the status of keys.
+ * of the organization; any other path selects the keys of the account. Only SHA-256 hashes of secrets are stored.
+ * Except for blocking, a caller can change a key only if the caller has all authority of the key; otherwise the caller
+ * could rotate the secret of a key with more authority and use the key. transitions.ts rotates secrets and changes the
+ * status of keys.
  */
 import { z } from 'zod'
 import { ApiError, badRequest, insufficientScope, notFound } from '../../kernel/errors.js'
@@ -171,6 +172,8 @@ export async function createApiKey(context: Context, path: KeyOwner, input: unkn
 /**
  * Creates a key and its event without checking the authority of the caller. The first start and `createAccount` call it
  * too.
+ * @throws invalid_request for an invalid secret, not_found for the owner, too_many_requests at
+ *   `limits.maxApiKeysPerOwner`, conflict if a key with this id exists
  */
 export async function insertApiKey(
   context: Context,

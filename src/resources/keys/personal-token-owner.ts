@@ -44,15 +44,15 @@ export async function lockTokenOwner(
   const [owner] = await sql<TokenOwner>(context.db, ownerText, userId, issuerId, accountId)
   if (!owner) throw notFound('user')
   if (owner.status !== 'active')
-    throw badRequest(`This user is ${owner.status}. Only an active user can have a personal token.`)
+    throw badRequest(`This user is ${owner.status}. Personal tokens can be created only for an active user.`)
   return owner
 }
 
 /**
- * Returns the scopes of a new token: the scopes of the user, limited by the restrictions. The caller must have all
- * platform scopes among them. A user of the console issuer can have authority on accounts that the caller cannot
- * access. Therefore only this user and operators can create a token for the user, and their own credential must not be
- * restricted to issuers.
+ * Returns the scopes of a new token: the scopes of the user (for a user of the console issuer, `svc:all`), limited by
+ * the restrictions. The caller must have all platform scopes among them. A user of the console issuer can have
+ * authority on accounts that the caller cannot access. Therefore only this user and operators can create a token for
+ * the user, and their own credential must not be restricted to issuers.
  * @throws insufficient_scope, forbidden, invalid_request
  */
 export function resolveTokenScopes(
@@ -65,7 +65,7 @@ export function resolveTokenScopes(
   if (owner.console && ((!actor.operator && actor.userId !== path.userId) || actor.issuerIds !== null)) {
     throw new ApiError(
       'forbidden',
-      'Only the user or an operator without restrictions can create personal tokens of a console user.',
+      'Only the user or an operator can create personal tokens of a console user, with a credential that is not restricted to issuers.',
     )
   }
   const authority = owner.console ? [ALL_SCOPES] : owner.scopes

@@ -125,7 +125,7 @@ class CreatePersonalTokenInput {
   @Field(() => Timestamp, {
     nullable: true,
     description:
-      'When the token expires. A time more than 21 days from now is shortened to 21 days, which is also the default.',
+      'When the token expires. A time more than 21 days from now is shortened to 21 days, which is also the default unless the credential of the caller expires earlier.',
   })
   expiresAt?: number | null
   @Field(() => JSONObject, { nullable: true })

@@ -1,7 +1,7 @@
 /**
  * Personal tokens (docs/contract.md#personal-tokens): JWTs with which scripts of a user act for the user. The database
- * has a row for each token but does not store the JWT. Until it expires, a token is valid while its row and its user
- * are active.
+ * has a row for each token but does not store the JWT. Until it expires, a token is valid while its row, its user and
+ * its issuer are active and the key that signed it exists.
  */
 import { z } from 'zod'
 import { ApiError, insufficientScope, notFound } from '../../kernel/errors.js'
@@ -195,7 +195,10 @@ export async function createPersonalToken(
   })
 }
 
-/** Revokes a token permanently. If the token is already revoked, returns it unchanged. */
+/**
+ * Revokes a token permanently. If the token is already revoked, returns it unchanged.
+ * @throws invalid_request, not_found, insufficient_scope if the token has a scope that the caller lacks
+ */
 export async function revokePersonalToken(context: Context, path: TokenPath, input: unknown): Promise<TokenWithUser> {
   const { by, reason } = checkInput(actionRules, input ?? {})
   const token = await getPersonalToken(context, path)
@@ -210,7 +213,11 @@ export async function revokePersonalToken(context: Context, path: TokenPath, inp
   }
 }
 
-/** Revokes a token permanently. @throws not_found, also if the token is already revoked; precondition_failed */
+/**
+ * Revokes a token permanently.
+ * @throws not_found, also if the token is already revoked; precondition_failed, insufficient_scope if the token has a
+ *   scope that the caller lacks
+ */
 export async function deletePersonalToken(context: Context, path: TokenPath, ifMatch?: string | null): Promise<void> {
   await revoke(context, path, ifMatch, undefined, undefined)
 }
@@ -264,7 +271,8 @@ export async function revokeTokensOfUser(context: Context, { id: userId }: { id:
 }
 
 /**
- * Revokes all tokens of an issuer whose signing keys were removed, because these tokens can no longer be verified.
+ * Revokes all tokens that have not expired of an issuer whose signing keys were removed, because these tokens can no
+ * longer be verified.
  * @returns the number of revoked tokens
  */
 export async function revokeTokensOfIssuer(context: Context, issuerId: string): Promise<number> {

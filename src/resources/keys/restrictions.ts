@@ -32,7 +32,7 @@ export const restrictionRules = z.strictObject(
 
 export type Restrictions = z.infer<typeof restrictionRules>
 
-/** Accepts the canonical notation only: ipaddr.js would read `10` as 0.0.0.10 and `010.0.0.1` as octal. */
+/** Checks the address with `isIP`, because ipaddr.js would read `10` as 0.0.0.10 and `010.0.0.1` as octal. */
 function isAddressOrRange(text: string): boolean {
   const [address = '', bits, ...rest] = text.split('/')
   const kind = isIP(address)

@@ -31,7 +31,8 @@ const actionRules = z.strictObject({
 
 /**
  * Rotates the secret of a key. The old secret is valid for another 15 minutes.
- * @throws invalid_request if the key is not active
+ * @throws invalid_request, also if the key is not active; not_found, insufficient_scope or forbidden if the key has
+ *   more authority than the caller
  */
 export async function rotateApiKey(context: Context, path: KeyPath, input: unknown): Promise<ApiKeyWithSecret> {
   const { newSecret, hint } = checkInput(rotateRules, input ?? {})
@@ -45,7 +46,7 @@ export async function rotateApiKey(context: Context, path: KeyPath, input: unkno
   return { key, secret }
 }
 
-/** @throws invalid_request if the key is not active */
+/** @throws invalid_request, also if the key is blocked, revoked or expired; not_found */
 export async function blockApiKey(context: Context, path: KeyPath, input: unknown): Promise<ApiKey> {
   const { by, reason } = checkInput(actionRules, input ?? {})
   return updateKeyWithLock(context, path, 'api_key.blocked', undefined, (key) => {
@@ -56,7 +57,10 @@ export async function blockApiKey(context: Context, path: KeyPath, input: unknow
   })
 }
 
-/** @throws invalid_request if the key is not blocked */
+/**
+ * @throws invalid_request if the key is not blocked, not_found, insufficient_scope or forbidden if the key has more
+ *   authority than the caller
+ */
 export async function unblockApiKey(context: Context, path: KeyPath): Promise<ApiKey> {
   return updateKeyWithLock(context, path, 'api_key.unblocked', undefined, (key) => {
     if (key.status !== 'blocked')
@@ -65,7 +69,10 @@ export async function unblockApiKey(context: Context, path: KeyPath): Promise<Ap
   })
 }
 
-/** Revokes a key permanently. If the key is already revoked, returns it unchanged. */
+/**
+ * Revokes a key permanently. If the key is already revoked, returns it unchanged.
+ * @throws invalid_request, not_found, insufficient_scope or forbidden if the key has more authority than the caller
+ */
 export async function revokeApiKey(context: Context, path: KeyPath, input: unknown): Promise<ApiKey> {
   const { by, reason } = checkInput(actionRules, input ?? {})
   const key = await getApiKey(context, path)
@@ -73,7 +80,11 @@ export async function revokeApiKey(context: Context, path: KeyPath, input: unkno
   return revoke(context, path, undefined, by, reason)
 }
 
-/** Revokes a key permanently. @throws not_found, also if the key is already revoked; precondition_failed */
+/**
+ * Revokes a key permanently.
+ * @throws not_found, also if the key is already revoked; precondition_failed, insufficient_scope or forbidden if the
+ *   key has more authority than the caller
+ */
 export async function deleteApiKey(context: Context, path: KeyPath, ifMatch?: string | null): Promise<void> {
   await revoke(context, path, ifMatch, undefined, undefined)
 }

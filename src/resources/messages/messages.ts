@@ -1,4 +1,4 @@
-/** Emails to users, localized, with the name and theme of the issuer, as plain text and HTML. */
+/** Emails to users and invited people, localized, with the name and theme of the issuer, as plain text and HTML. */
 import { html } from '../../kernel/html.js'
 import { type Language, matchLanguage } from '../../kernel/language.js'
 import type { Context } from '../../platform/context.js'
@@ -38,8 +38,9 @@ const brandingOf = ({ settings }: Sender): Branding => (settings as { branding?:
 export const displayNameOf = (sender: Sender): string => brandingOf(sender).display_name || sender.name
 
 /**
- * Queues an email. Call it in the transaction of the change that the email reports.
- * @param lifetime milliseconds after which the email is dropped if it could not be sent
+ * Queues an email. Call it in the transaction that causes the email.
+ * @param lifetime milliseconds after which the email is dropped if it could not be sent; `limits.defaultMailLifetime`
+ *   by default
  */
 export async function sendMessage(
   context: Context,

@@ -1,6 +1,6 @@
 /**
- * Extracts mentions and references from the text of a note (docs/contract.md#note-fields-and-links). Code blocks and
- * code spans are ignored.
+ * Extracts mentions and references from the text of a note (docs/contract.md#note-fields-and-links). Fenced code blocks
+ * and code spans are ignored.
  */
 
 export const referenceTypes = ['user', 'org', 'issuer', 'client', 'webhook', 'api_key'] as const
@@ -17,7 +17,7 @@ export interface Reference {
   displayText: string | null
 }
 
-/** Replaces code and escaped characters, so that no link matches across them. */
+/** Replaces code spans and escaped characters, so that no link matches across them. */
 const PLACEHOLDER = '\uffff'
 
 const mentionPattern = /@\[([^[\]\n\uffff]{1,200})\]\(([A-Za-z0-9_-]{1,64})\)/g
@@ -50,7 +50,7 @@ function uniqueBy<T>(list: T[], keyOf: (item: T) => string): T[] {
   return [...first.values()]
 }
 
-/** CommonMark 4.5: the opening of a code fence, also inside of block quotes and list items. */
+/** CommonMark 4.5: a code fence, also inside of block quotes and list items. */
 const fencePattern = /^[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?(`{3,}|~{3,})(.*)$/
 
 /** Removes fenced code blocks and code spans from Markdown. */

@@ -54,17 +54,18 @@ export interface NoteFilter {
 }
 
 /**
- * SQL: the indexed expression for searches, which is the beginning of the text without leading Markdown characters.
+ * SQL: the indexed expression for searches, which is the beginning of the text in lower case, without leading Markdown
+ * characters.
  */
 const searchKeySql = (text: string): string => `lower(left(ltrim(${text}, '#*>-@[ '), 200))`
 
 /**
  * Lists notes: pinned notes first, and newer notes before older ones. With `search`, lists the notes whose text begins
- * with the search text, or the one with this id, sorted by text.
+ * with the search text (compared by `searchKeySql`), or the one with this id, sorted by text.
  *
  * The cursor of the list is `pinned:timestamp:note_id`. In a cursor of a caller, the note id can be omitted; then the
  * page begins before the timestamp. The cursors of a search have another format.
- * @throws invalid_request for an invalid cursor, or subject_id without subject_type
+ * @throws invalid_request for an invalid cursor or limit, or subject_id without subject_type; not_found for the account
  */
 export async function listNotes(
   context: Context,

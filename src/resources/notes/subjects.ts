@@ -1,6 +1,6 @@
 /**
- * Subjects of notes (docs/contract.md#notes): a user, organization, issuer or client of the account that is not
- * deleted.
+ * Subjects of notes (docs/contract.md#notes): a user, organization, issuer or client that belongs to the account and is
+ * not deleted.
  */
 import { invalidField } from '../../kernel/errors.js'
 import type { Context } from '../../platform/context.js'

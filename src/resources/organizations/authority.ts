@@ -32,8 +32,9 @@ const invitedScopesText = `
   WHERE i.org_id = $1 AND i.status = 'pending' AND i.expires_at > $2`
 
 /**
- * Checks a change of an organization. Ending its suspension and turning off its `mfa_required` require the platform
- * scopes of its members and API keys (docs/contract.md#authority-for-changes). Ending its suspension and enabling
+ * Checks a change of an organization. The caller needs the platform scopes that the change adds to its lists of scopes.
+ * Ending its suspension and turning off its `mfa_required` require the platform scopes of its members and API keys
+ * (docs/contract.md#authority-for-changes). Ending its suspension and enabling
  * invitations also require the platform scopes that pending invitations give, because these invitations can then be
  * accepted.
  * @throws insufficient_scope

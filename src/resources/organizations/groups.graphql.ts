@@ -43,7 +43,7 @@ import { newestGroupsOf, newestMembersOfGroups } from './organization-loaders.js
 import { Organization } from './organizations.graphql.js'
 
 @ObjectType({
-  description: 'A named set of members of an organization. All of these members have the scopes of the group.',
+  description: 'A named set of members of an organization. Active members have the scopes of the group.',
 })
 export class OrganizationGroup {
   @Field(() => ID)

@@ -1,6 +1,6 @@
 /**
- * Groups of an organization (docs/contract.md#groups): named, flat sets of members who all have the scopes of the
- * group.
+ * Groups of an organization (docs/contract.md#groups): named, flat sets of members. The active members have the scopes
+ * of the group.
  */
 import { z } from 'zod'
 import { conflict, notFound } from '../../kernel/errors.js'
@@ -175,7 +175,7 @@ const groupLockOptions = (path: GroupPath, ifMatch: string | null | undefined) =
   read: (tx: Context) => findGroup(tx, path),
 })
 
-/** Lists the members of a group, newest first. @throws not_found */
+/** Lists the members of a group, newest first. @throws not_found, and the errors of `listMembers` */
 export async function listGroupMembers(
   context: Context,
   path: GroupPath,
@@ -189,7 +189,8 @@ export async function listGroupMembers(
 
 /**
  * Adds a member to a group, which gives the member the scopes of the group.
- * @throws insufficient_scope, not_found if the user is not a member, conflict if the member is already in the group
+ * @throws invalid_request, insufficient_scope, not_found for the group or if the user is not a member, conflict if the
+ *   member is already in the group
  */
 export async function addGroupMember(context: Context, path: GroupPath, input: unknown): Promise<Member> {
   const { memberId } = checkInput(z.strictObject({ memberId: fieldSchemas.text(limits.maxIdLength) }), input)

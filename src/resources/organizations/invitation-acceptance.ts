@@ -58,7 +58,8 @@ export async function lockPendingInvitation(tx: Context, issuerId: string, token
  * the invitation stays pending.
  * @param tokenHash SHA-256 of the token
  * @param user an authenticated user of the issuer of the invitation
- * @throws not_found for an invalid token, conflict if the user is already a member or the organization is full
+ * @throws not_found for an invalid token, a user who is not active, or an organization that is not active or has
+ *   disabled invitations; conflict if the user is already a member or the organization is full
  */
 export async function acceptInvitation(
   context: Context,

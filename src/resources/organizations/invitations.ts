@@ -55,7 +55,7 @@ export interface InvitationWithToken {
   token: string
 }
 
-/** Returns the status; `expired` is computed from the current time. */
+/** Returns the current status: a pending invitation is `expired` from `expires_at` on. */
 export function invitationStatus(context: Context, { status, expiresAt }: OrganizationInvitation): InvitationStatus {
   return status === 'pending' && expiresAt <= context.now() ? 'expired' : (status as InvitationStatus)
 }
@@ -134,8 +134,8 @@ export async function getInvitation(context: Context, path: InvitationPath): Pro
 
 /**
  * Invites an email address. Only this response and the email contain the token.
- * @throws invalid_request if invitations are disabled or for an unknown group, insufficient_scope if the invitation
- *   gives scopes that the caller lacks, not_found, conflict if the address is already invited or a member
+ * @throws invalid_request, also if invitations are disabled or for an unknown group; insufficient_scope if the
+ *   invitation gives scopes that the caller lacks, not_found, conflict if the address is already invited or a member
  */
 export async function createInvitation(
   context: Context,

@@ -27,7 +27,7 @@ interface MemberFilter {
 /**
  * Lists members, newest first.
  * @throws insufficient_scope for a search without access to users, because the results would disclose the names of
- *   users
+ *   users; not_found for the organization, invalid_request for an invalid cursor or limit
  */
 export async function listMembers(
   context: Context,

@@ -1,7 +1,7 @@
 /**
- * Members of organizations (docs/contract.md#members). APIs identify a member by the user id. The effective scopes of a
- * member are `default_member_scopes` of the organization, the scopes of the membership, and the scopes of the groups of
- * the member.
+ * Members of organizations (docs/contract.md#members). APIs identify a member by the user id. The effective scopes of
+ * an active member are `default_member_scopes` of the organization, the scopes of the membership, and the scopes of the
+ * groups of the member. A suspended member has none.
  */
 import { z } from 'zod'
 import { ApiError, conflict, invalidFields, notFound } from '../../kernel/errors.js'
@@ -49,8 +49,8 @@ export const memberInclude = {
 export type Member = Prisma.OrganizationMemberGetPayload<{ include: typeof memberInclude }>
 
 /**
- * Users with these statuses are not visible and do not count as members, although their memberships exist until the
- * purge.
+ * Prisma filter that excludes deleted users and users whose deletion is pending. They are not visible and do not count
+ * as members, although their memberships exist until the purge.
  */
 export const userNotDeleted = { user: { is: { status: { notIn: deletedUserStatuses } } } }
 
@@ -270,10 +270,10 @@ export async function bumpGroupVersions(context: Context, ids: string[]): Promis
   await context.db.organizationGroup.updateMany({ where: { id: { in: ids } }, data: { updatedAt: context.now() } })
 }
 
-/** Returns a member as `/v1` represents it, with group ids. */
+/** Returns a member with the ids of its groups, as `groups` in `/v1`. */
 const withGroupIds = (member: Member) => ({ ...member, groups: groupIdsOf(member) })
 
-/** Returns `data` of the events that record the creation or deletion of a membership. */
+/** Returns `data` of the events that `insertMember` and `removeMember` record. */
 const membershipEventData = (member: Member) => {
   const { status, scopes, userTitle, metadata } = member
   return { status, scopes, groups: groupIdsOf(member), user_title: userTitle, metadata }

@@ -1,6 +1,6 @@
 /**
  * Memberships for tokens and permission checks: the active memberships of a user in active organizations, with
- * effective scopes, in one prepared statement. `effectiveScopesSql` must give the same scopes as `effectiveScopes`
+ * effective scopes. For an active member, `effectiveScopesSql` must give the same scopes as `effectiveScopes`
  * (docs/contract.md#groups).
  */
 import type { Context } from '../../platform/context.js'
@@ -28,9 +28,9 @@ export const activeMembershipSql = `m.status = 'active' AND o.status = 'active'`
 export const mfaSatisfiedSql = (mfa: string): string => `(NOT o.mfa_required OR ${mfa})`
 
 /**
- * SQL expression for the active memberships of the user `u` as a JSON list of `Membership`, newest first. If the user
- * signed in to the session `s` with a single factor, omits the organizations that require multi-factor authentication,
- * even if they began to require it after the sign-in.
+ * SQL expression for the active memberships of the user `u` as a JSON list of `Membership`, newest first. Unless the
+ * user signed in to the session `s` with multi-factor authentication, omits the organizations that require it, even if
+ * they began to require it after the sign-in.
  */
 export const membershipsSql = `(
     SELECT coalesce(json_agg(json_build_object('id', o.id, 'name', o.name, 'scopes', ${effectiveScopesSql},

@@ -1,4 +1,4 @@
-/** Queries for DataLoaders: each function loads the first page of a nested list for many parents with one query. */
+/** Queries for DataLoaders: first pages of nested lists for many parents, and users by id. */
 import { type Page, toPage } from '../../kernel/pagination.js'
 import type { Context } from '../../platform/context.js'
 import { type Organization, type OrganizationInvitation, sql, type User } from '../../platform/postgres/database.js'

@@ -226,7 +226,7 @@ export class OrganizationResolver {
 
   @Mutation(() => Boolean, {
     description:
-      'Deletes an organization permanently. Its API keys are revoked, and its members and groups are deleted. Users stay.',
+      'Deletes an organization permanently. Its API keys are revoked, and its members, groups and invitations are deleted. Users stay.',
   })
   @Scope('issuers.organizations', 'delete')
   async deleteOrganization(

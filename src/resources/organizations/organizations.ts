@@ -59,7 +59,7 @@ const fieldRules = {
   address: fieldSchemas.object.nullable().optional(),
   businessDetails: fieldSchemas.object.optional(),
   contact: fieldSchemas.object.optional(),
-  // `security` and `sso` may have other keys too. The filters of the list read the keys that are checked here.
+  // `security` and `sso` may have other keys too. The filters of the list use the keys that are checked here.
   security: z.looseObject({ mfa_required: fieldSchemas.boolean.optional() }, 'must be an object.').optional(),
   sso: z.looseObject({ enabled: notAvailable, only: notAvailable }, 'must be an object.').optional(),
   customFields: fieldSchemas.object.optional(),
@@ -175,6 +175,7 @@ export async function insertOrganization(
 /**
  * Returns the creator: the user `createdByUserId`, otherwise the caller; null if the caller is not a user. `isUser` is
  * true if the creator is a user of this issuer.
+ * @throws invalid_request if `createdByUserId` is not the id of a user of this issuer
  */
 async function resolveCreator(
   context: Context,
@@ -195,8 +196,8 @@ async function resolveCreator(
 
 /**
  * Updates an organization. `metadata` is merged, other objects are replaced (docs/contract.md#request-bodies). While an
- * organization is suspended, tokens do not contain its memberships, and its API keys cannot authenticate. Reactivating
- * it, and turning off its `mfa_required`, requires the platform scopes of its members and API keys.
+ * organization is suspended, new tokens do not contain its memberships, and its API keys cannot authenticate.
+ * `requireAuthorityToChange` checks the scopes of the caller.
  * @throws invalid_request, insufficient_scope, not_found, precondition_failed
  */
 export async function updateOrganization(
@@ -302,7 +303,8 @@ function organizationColumns(values: Values) {
 
 /**
  * Returns the columns of the status. `status_reason` and `status_by` describe the latest change of `status`. A change
- * without `status_by` sets it to the caller; a change without `status_reason` clears it.
+ * of `status` without `status_by` sets `status_by` to the caller, and without `status_reason` clears `status_reason`.
+ * Without a change of `status`, the given values are stored.
  */
 function statusColumns(context: Context, before: Organization, { status, statusReason, statusBy }: Values) {
   const changed = status !== undefined && status !== before.status

@@ -14,8 +14,8 @@ import { recordTopupFailure } from './topup-attempts.js'
 /**
  * Credits a settled payment in one transaction, after checking again that the payment method and its allowed wallets
  * permit the payment. If they do not, or if the transaction was credited before, the attempt ends in the state
- * `conflict`, which needs a manual refund. Idempotent.
- * @returns the attempt in its new state
+ * `conflict`, which may need a manual refund. Does nothing for an attempt in another state than `settled`.
+ * @returns the attempt in its current state
  */
 export async function creditAttempt(context: Context, id: string): Promise<TopupAttempt> {
   try {

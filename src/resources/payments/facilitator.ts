@@ -1,7 +1,7 @@
 /**
  * Client of the x402 facilitator (docs/contract.md#payment-challenge), which verifies and settles payments. Responses
  * that do not follow the protocol count as no response, and a settlement without a response has an unknown outcome. Of
- * the facilitator's texts, callers see only the error codes of the protocol.
+ * the facilitator's texts, callers see only error codes.
  */
 import { ApiError } from '../../kernel/errors.js'
 import { limits } from '../../kernel/limits.js'
@@ -41,7 +41,10 @@ export const createFacilitatorRequest = (payment: Payment, requirements: Payment
 })
 
 const facilitatorUnavailableError = (): ApiError =>
-  new ApiError('bad_gateway', 'The payment facilitator is not available. Nothing was paid. Try again later.')
+  new ApiError(
+    'bad_gateway',
+    'The payment facilitator did not give a valid response. Nothing was paid. Try again later.',
+  )
 
 /** Verifies a payment. @throws bad_gateway if the facilitator gives no conclusive response */
 export async function verifyPayment(
@@ -66,7 +69,8 @@ export async function verifyPayment(
 /**
  * Settles a payment. It is safe to repeat the call, because the nonce is valid for one transfer. Errors of the
  * facilitator are not thrown; they become an outcome.
- * @param payer the verified signer; a settlement with another payer or amount does not belong to this payment
+ * @param payer the verified signer, or null if unknown; a settlement with another payer, network or amount does not
+ *   belong to this payment
  */
 export async function settlePayment(
   context: Context,
@@ -138,7 +142,7 @@ function parseObject(text: string): Record<string, unknown> | undefined {
 const toScalar = (value: unknown): string | null | undefined =>
   value === undefined || value === null ? value : String(value)
 
-/** Returns an error code of the protocol, or the fallback for any other value. */
+/** Returns the value if it has the form of an error code, otherwise the fallback. */
 const parseErrorCode = (value: unknown, fallback: string): string =>
   typeof value === 'string' && /^[a-z0-9_]{1,100}$/.test(value) ? value : fallback
 

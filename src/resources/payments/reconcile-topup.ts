@@ -1,8 +1,8 @@
 /**
  * Finishes top-ups that were interrupted because the process crashed between settlement and credit, or because the
- * response of the facilitator was lost (docs/decisions/0029). Repeating a settlement cannot charge the payer twice,
- * because the signed nonce is valid for one transfer. Only a successful response is conclusive: a failure of the
- * repeated request does not say whether the first request was settled.
+ * response of the facilitator was lost or not conclusive (docs/decisions/0029). Repeating a settlement cannot charge
+ * the payer twice, because the signed nonce is valid for one transfer. Only a successful response is conclusive: a
+ * failure of the repeated request does not say whether the first request was settled.
  */
 import { limits } from '../../kernel/limits.js'
 import { isLeaseFree } from '../../platform/jobs/lease.js'

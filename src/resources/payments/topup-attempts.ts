@@ -7,7 +7,8 @@
  *        ├─→ unknown ─→ settled, or unresolved if the outcome cannot be determined (reconcile-topup.ts)
  *        └─→ refused: nothing was paid, and the same payment can be sent again
  *
- * An operator resolves `unresolved` attempts to `credited`, `conflict` or `refused` (manual-resolution.ts).
+ * An operator resolves `unresolved` attempts to `credited`, `conflict` or `refused`, and can also credit `unknown`
+ * attempts (manual-resolution.ts).
  */
 import { badRequest, conflict } from '../../kernel/errors.js'
 import { newId } from '../../kernel/ids.js'
@@ -37,7 +38,8 @@ type PaymentIdentity = InAccount & Pick<NewTopupAttempt, 'payment' | 'requiremen
 
 /**
  * Finds an earlier attempt with the same payment that was not refused.
- * @throws conflict if the account used the payment identifier for another payment in the last 24 hours
+ * @throws conflict if the account used the payment identifier in the last 24 hours for another payment that was not
+ *   refused
  */
 export async function findAttempt(context: Context, identity: PaymentIdentity): Promise<TopupAttempt | null> {
   const { accountId, payment, requirements } = identity
@@ -106,7 +108,7 @@ export async function beginAttempt(
 
 /**
  * Decrypts the request to the facilitator for a retry.
- * @throws invalid_request if the attempt is credited or refused
+ * @throws invalid_request if the attempt is credited, refused or in conflict
  */
 export const decryptRequest = ({ encryptor }: Context, { request }: TopupAttempt): FacilitatorRequest => {
   if (request === null) throw badRequest('This payment is already closed.')
@@ -119,14 +121,14 @@ const settledText = `
 const unknownText = `
   UPDATE topup_attempts SET state = 'unknown', updated_at = $2 WHERE id = $1 AND state = 'settling'`
 
-/** Records the response of the facilitator in a separate transaction. */
+/** Records the response of the facilitator in a separate transaction, unless the attempt already has an outcome. */
 export async function recordOutcome(context: Context, { id }: TopupAttempt, outcome: SettlementOutcome): Promise<void> {
   const now = context.now()
   if (outcome.kind === 'settled') {
     await context.database.query('topup-settled', settledText, [id, outcome.transactionId, outcome.payer, now])
   } else if (outcome.kind === 'unknown' || outcome.transactionId) {
-    // The facilitator reports a failed transaction. It may still be included in the blockchain later, so the outcome is
-    // unknown.
+    // If the facilitator reports a failed transaction, the transaction may still be included in the blockchain later,
+    // so the outcome is unknown.
     await context.database.query('topup-unknown', unknownText, [id, now])
   } else {
     await closeAttempt(context, id, 'refused', outcome.reason)

@@ -1,6 +1,6 @@
 /**
  * Top-ups with x402 v2 (docs/contract.md#payment-challenge), in numbered steps. The order of the steps ensures that a
- * settled payment is credited exactly once.
+ * settled payment is never lost and is credited at most once.
  */
 import { z } from 'zod'
 import { ApiError, badRequest } from '../../kernel/errors.js'
@@ -44,8 +44,9 @@ export interface Topup {
  * @param header the payment, as in the header PAYMENT-SIGNATURE; without a payment, the error contains the payment
  *   challenge
  * @throws invalid_request, not_found, too_many_requests, payment_required with the challenge, conflict if the payment
- *   was used for another top-up, is being settled or was settled without a credit, bad_gateway if the facilitator does
- *   not respond, unavailable if the payment is settled and its credit is pending
+ *   was used for another top-up, its identifier was used for another payment, or the payment is being processed, has an
+ *   unknown outcome or was settled without a credit; bad_gateway if the facilitator gives no conclusive response,
+ *   unavailable if the payment is settled and its credit is pending
  */
 export async function topUp(
   context: Context,
@@ -129,7 +130,7 @@ const recordFailure = (context: Context, failure: Parameters<typeof recordTopupF
 const outcomeUnknownError = (): ApiError =>
   new ApiError(
     'bad_gateway',
-    'The payment facilitator did not confirm the settlement in time. If the payment was settled, it will be credited automatically. Do not sign another payment; check the ledger.',
+    'The payment facilitator did not confirm the settlement. If the payment was settled, it will be credited automatically. Do not sign another payment; check the ledger.',
     { extra: { retryable: false } },
   )
 
@@ -174,7 +175,7 @@ async function topupResponse(
     const text =
       attempt.reason === 'transaction_credited_before'
         ? 'The payment was settled by a transaction that was already credited.'
-        : 'The payment was settled, but its payment method was removed or its allowed payer wallets were changed before it could be credited.'
+        : 'The payment was settled, but its payment method was disabled or removed, or its allowed payer wallets were changed, before it could be credited.'
     const extra = { payment_reference: reference, retryable: false }
     throw new ApiError(
       'conflict',

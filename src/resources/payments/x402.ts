@@ -154,7 +154,7 @@ export function parsePayment(header: string): Payment {
 
 const invalidPaymentError = (message: string) => invalidField(PAYMENT_ARGUMENT, 'invalid_format', message)
 
-/** Returns the EIP-3009 authorization of a payment, or null if it has none. */
+/** Returns the EIP-3009 authorization of a payment, or null if it has none with valid addresses and nonce. */
 export function authorizationOf(payment: Payment): { from: string; to: string; value: string; nonce: string } | null {
   const given = payment.payload['authorization']
   if (!isObject(given)) return null

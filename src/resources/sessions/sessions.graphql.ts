@@ -147,7 +147,9 @@ export class SessionResolver {
     return getSession(context, path)
   }
 
-  @Mutation(() => Session, { description: 'Ends a session. All its tokens become invalid.' })
+  @Mutation(() => Session, {
+    description: 'Ends a session, or with revokeAllUserSessions all sessions of the user. Their tokens become invalid.',
+  })
   @Scope('issuers.sessions', 'write')
   revokeSession(
     @Ctx() context: Context,
@@ -159,7 +161,8 @@ export class SessionResolver {
   }
 
   @Mutation(() => Session, {
-    description: 'Suspends a session. Its tokens are invalid until the session is reactivated.',
+    description:
+      'Suspends a session, or with suspendAllUserSessions all sessions of the user. Tokens of a session are invalid until the session is reactivated.',
   })
   @Scope('issuers.sessions', 'write')
   suspendSession(

@@ -1,6 +1,6 @@
 /**
  * Sessions (docs/contract.md#sessions): a session is the sign-in of a user at one client. Its id is the claim `sid` of
- * its tokens, and these tokens are valid only while the session is active. The statement that ends a session also
+ * its tokens, and its access tokens are valid only while the session is active. The statement that ends a session also
  * deletes its refresh tokens.
  */
 import type { Context } from '../../platform/context.js'
@@ -27,8 +27,8 @@ type SessionExpiryFields = Pick<Session, 'status' | 'expiresAt' | 'idleExpiresAt
 
 /**
  * Returns the current status of a session. `expired` and `inactive` are computed from the times of the session; the
- * other statuses are stored. Tokens are valid only while the session is active. A refresh or a single sign-on makes an
- * inactive session active again.
+ * other statuses are stored. Access tokens are valid only while the session is active. A refresh or a single sign-on
+ * makes an inactive session active again.
  * @param now Unix milliseconds
  */
 export function currentSessionStatus(

@@ -90,7 +90,8 @@ export async function suspendSession(
 }
 
 /**
- * Reactivates a suspended session. Its tokens are valid again unless they have expired.
+ * Reactivates a suspended session. Its tokens are valid again unless they have expired or were revoked. If the idle
+ * timeout has passed, the session is then inactive.
  * @throws invalid_request if the session is not suspended, insufficient_scope if the user has a platform scope that the
  *   caller lacks, not_found
  */

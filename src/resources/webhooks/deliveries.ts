@@ -1,6 +1,6 @@
 /**
- * Delivery records (docs/contract.md#webhooks): lists deliveries, repeats them, and sends test events. A redelivery is
- * a new record for the same event, so that the receiver can recognize the event by its id.
+ * Delivery records (docs/contract.md#webhooks): lists deliveries, repeats them, and sends test events. A repeated
+ * delivery has the same event id, so that the receiver can recognize the event.
  */
 import { z } from 'zod'
 import { badRequest, conflict, invalidFields, notFound } from '../../kernel/errors.js'
@@ -126,7 +126,7 @@ async function insertDelivery(context: Context, delivery: NewDelivery): Promise<
 
 /**
  * Delivers an event to a webhook again. For a `delivered` or `failed` delivery, creates a new record and returns it. A
- * `pending` or `failing` delivery is attempted immediately.
+ * `pending` or `failing` delivery becomes due immediately. A `delivering` delivery is returned unchanged.
  * @throws not_found, conflict for a disabled webhook
  */
 export async function redeliverDelivery(
@@ -159,7 +159,9 @@ const redeliveryRules = z.strictObject({
     .optional(),
 })
 
-/** Selects each event with a matching delivery once, except events with a delivery that is not finished. */
+/**
+ * Selects each event with a matching delivery once, except test events and events with a delivery that is not finished.
+ */
 const redeliverableEventsText = `
   SELECT DISTINCT ON (d.event_id) d.event_id AS "eventId", d.event_at AS "eventAt", d.event_type AS "eventType"
   FROM webhook_deliveries d
@@ -170,10 +172,11 @@ const redeliverableEventsText = `
   ORDER BY d.event_id LIMIT $6::int`
 
 /**
- * Repeats finished deliveries of a time range, by default those that failed permanently.
+ * Repeats finished deliveries of a time range, by default those that failed permanently: one new delivery for each
+ * event that `redeliverableEventsText` selects.
  * @returns the number of new deliveries
- * @throws invalid_request for more than `limits.maxWebhookRedeliveries` events, not_found, conflict for a disabled
- *   webhook
+ * @throws invalid_request, also for more than `limits.maxWebhookRedeliveries` events, not_found, conflict for a
+ *   disabled webhook
  */
 export async function redeliverMany(context: Context, path: WebhookPath, input: unknown): Promise<{ count: number }> {
   const { after, before, status } = checkInput(redeliveryRules, input)
@@ -200,6 +203,7 @@ export async function redeliverMany(context: Context, path: WebhookPath, input: 
 /**
  * Sends an event of type `webhook.test`, regardless of the event types of the webhook. The audit log does not contain
  * this event.
+ * @throws not_found, conflict for a disabled webhook
  */
 export async function testWebhook(context: Context, path: WebhookPath): Promise<WebhookDelivery> {
   const { id: webhookId, accountId } = await requireEnabledWebhook(context, path)

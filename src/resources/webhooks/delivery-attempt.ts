@@ -98,7 +98,10 @@ export async function attemptDelivery(
   }
 }
 
-/** Traces an attempt. The trace contains only the host of the URL, because the path and the query are often secrets. */
+/**
+ * Traces an attempt. Of the URL, the trace contains only the host and the port, because the path and the query are
+ * often secrets.
+ */
 function traceAttempt({ url, webhookId }: Receiver, { eventId }: DueDelivery, send: () => Promise<OutboundResponse>) {
   const { hostname, port, protocol } = new URL(url)
   const attributes = {

@@ -94,7 +94,8 @@ export function runDeliveryLoop(context: Context, queue: DeliveryQueue, slots: C
   }
 
   /**
-   * Writes the results so far. Retries during a database outage for as long as the lease lasts.
+   * Writes the results so far, renews or releases the lease, and updates the status of the webhook. Retries during a
+   * database outage for as long as the lease lasts.
    * @returns undefined if the lease is lost
    */
   async function writeResults(release: boolean): Promise<DeliveryLease | undefined> {
@@ -141,7 +142,7 @@ export function runDeliveryLoop(context: Context, queue: DeliveryQueue, slots: C
       if (!isActive || isStopping || lease.breakerOpenUntil > context.now()) {
         isPaused = true
         const untried = buffer.splice(0)
-        // If the lease is lost, another worker owns these deliveries.
+        // If the lease is lost, another worker may own these deliveries.
         if (lease) await releaseDeliveries(context, untried)
         if (inFlight === 0 && results.length === 0) {
           if (lease) await writeResults(true)

@@ -3,6 +3,7 @@ import type { Gatehouse } from '../../platform/context.js'
 import { registerGauge, shareInFlight } from '../../platform/metrics.js'
 import { waitingWebhooksCte } from './delivery-queues.js'
 
+/** Counts only webhooks with the status `active` or `failing`. */
 export interface DeliveryBacklog {
   /** Number of webhooks with a due delivery. */
   due: number

@@ -2,8 +2,8 @@
  * SQL statements of webhook delivery. The deliveries of a webhook form a queue, which one worker leases at a time
  * (platform/jobs/lease.ts). `recordResults` renews the lease, and during the lease no other worker sends for the
  * webhook. Therefore a single process counts failures for the circuit breaker, and the number of concurrent requests to
- * a receiver is limited. If a worker crashes, its deliveries keep the status `delivering` when the lease expires, by
- * which the next worker recognizes them. Deliveries are claimed and finished in batches.
+ * a receiver is limited. If a worker crashes, its deliveries keep the status `delivering`. When the lease has expired,
+ * the next worker recognizes them by this status. Deliveries are claimed and finished in batches.
  */
 import { limits } from '../../kernel/limits.js'
 import type { Context } from '../../platform/context.js'
@@ -50,16 +50,19 @@ const leaseQueuesText = `
     free.lease_owner AS "previousOwner"`
 
 /**
- * Ends the attempts of a worker that crashed. Their requests may have reached the receiver, so they count as failed
- * attempts; the deliveries are retried.
+ * Ends the attempts of a worker that crashed or lost its lease. Their requests may have reached the receiver, so they
+ * count as failed attempts; the deliveries are retried.
  */
 const failAbandonedText = `
   UPDATE webhook_deliveries SET status = 'failing', attempt_count = attempt_count + 1, updated_at = $2::bigint,
     first_attempt_at = coalesce(first_attempt_at, $2::bigint), last_attempt_at = $2::bigint,
-    last_error = 'The process stopped before the response arrived.'
+    last_error = 'The process stopped or lost its database connection before it recorded the response.'
   WHERE webhook_id = ANY ($1::text[]) AND next_attempt_at <= $2::bigint AND status = 'delivering'`
 
-/** Leases the queues of these accounts and webhooks that are free and have a due delivery, and returns them. */
+/**
+ * Leases free queues of these accounts and webhooks, and returns them: at most `webhookQueuesPerLease` queues that have
+ * a due delivery, a webhook that is `active` or `failing`, and no open circuit breaker.
+ */
 export async function leaseQueues(
   context: Context,
   { accounts = [], webhooks = [] }: { accounts?: readonly string[]; webhooks?: readonly string[] },
@@ -96,8 +99,8 @@ const waitingQueuesText = `${waitingWebhooksCte}
   WHERE w.id <> ALL ($1::text[]) ORDER BY 2 LIMIT 1000`
 
 /**
- * Returns the webhooks that have waiting deliveries, sorted by `at`, the earliest time of the next attempt (Unix
- * milliseconds). At most 1000.
+ * Returns the `active` and `failing` webhooks that have waiting deliveries, sorted by `at`, the earliest time of the
+ * next attempt (Unix milliseconds). At most 1000.
  * @param excludedIds webhooks with a running delivery loop in this process. Other leased webhooks are included, because
  *   the loop that leased them may have failed.
  */

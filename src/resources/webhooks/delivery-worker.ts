@@ -43,7 +43,7 @@ interface DeliverySender {
    */
   leaseAndStart(where: { accounts?: readonly string[]; webhooks?: readonly string[] }): Promise<number>
   /**
-   * Leases all free queues with due deliveries.
+   * Leases free queues with due deliveries and starts their delivery loops.
    * @returns the milliseconds until the next poll, and the number of leased queues
    */
   poll(): Promise<{ wait: number; leasedCount: number }>
@@ -196,7 +196,8 @@ export function startWebhookDelivery(gatehouse: Gatehouse): BackgroundWorker {
 }
 
 /**
- * Sends all deliveries that are due or become due while it runs, then returns. For the command line and tests.
+ * Sends deliveries that are due or become due while it runs, until no queue with due deliveries can be leased: queues
+ * that another process has leased or whose circuit breaker is open are omitted. For tests.
  */
 export async function sendDueDeliveries(gatehouse: Gatehouse): Promise<void> {
   const sender = createSender(gatehouse)

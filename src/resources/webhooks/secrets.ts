@@ -1,6 +1,6 @@
 /**
- * Webhook authentication (docs/contract.md#webhook-payload-and-signature): a bearer token, a signature, or both. The
- * secrets are stored encrypted in one column. Only the response to the request that creates a secret contains the
+ * Webhook authentication (docs/contract.md#webhook-payload-and-signature): a bearer token, a signature, both or none.
+ * The secrets are stored encrypted in one column. Only the response to the request that creates a secret contains the
  * secret.
  */
 import { createHmac, randomBytes } from 'node:crypto'

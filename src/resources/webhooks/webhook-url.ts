@@ -5,7 +5,10 @@
 import { isIP } from 'node:net'
 import { isPublicAddress } from '../../platform/outbound/outbound.js'
 
-/** Host names that never resolve on the public internet (RFC 6761, 6762, 8375, 9476). */
+/**
+ * Host names that do not resolve on the public internet (RFC 6761, 6762, 7686, 8375 and 9476; ICANN has reserved
+ * `internal`).
+ */
 const internalHostNames = /(^|\.)(localhost|local|internal|home\.arpa|invalid|test|onion|alt)$/
 
 /**

@@ -56,14 +56,17 @@ registerEnumType(WebhookFilterStatusEnum, {
 
 const AUTH_DESCRIPTION = 'none, bearer, signature or bearer+signature.'
 
-@ObjectType({ description: 'Statistics of the delivery attempts of the last 14 days.' })
+@ObjectType({ description: 'Statistics of the delivery attempts.' })
 class WebhookStats {
   @Field(() => Float, {
     nullable: true,
-    description: 'The share of successful attempts, from 0 to 1; null without attempts.',
+    description: 'The share of successful attempts in the last 14 days, from 0 to 1; null without attempts.',
   })
   successRate!: number | null
-  @Field(() => Timestamp, { nullable: true, description: 'When the receiver last accepted an event.' })
+  @Field(() => Timestamp, {
+    nullable: true,
+    description: 'When the receiver last accepted an event; null if it never did.',
+  })
   lastDeliveryAt!: number | null
 }
 
@@ -118,7 +121,10 @@ class WebhookFilter extends PageArgs {
 
 @InputType()
 class CreateWebhookInput {
-  @Field(() => String, { description: 'An https URL of a public host.' })
+  @Field(() => String, {
+    description:
+      'An https URL of a public host. With ALLOW_PRIVATE_NETWORKS, http URLs and private hosts are allowed too.',
+  })
   url!: string
   @Field(() => [String], { nullable: true, description: 'The event types to send. Null or absent means all.' })
   eventTypes?: string[] | null

@@ -164,9 +164,9 @@ export async function createWebhook(context: Context, path: InAccount, input: un
 
 /**
  * Updates a webhook. `metadata` is replaced. A different `auth` creates new secrets. A different origin of `url`
- * creates a new bearer token, because the new receiver must not learn the old one. Only the response to this request
- * contains the new secrets. `status: active` closes the circuit breaker. Changing the URL, adding event types and
- * enabling the webhook require the scope `events:read`, because these changes disclose events to the receiver
+ * replaces the bearer token, if there is one, because the new receiver must not learn the old one. Only the response to
+ * this request contains the new secrets. `status: active` closes the circuit breaker. Changing the URL, adding event
+ * types and enabling the webhook require the scope `events:read`, because these changes disclose events to the receiver
  * (docs/contract.md#authority-for-changes).
  * @throws invalid_request, insufficient_scope, insufficient_user_authentication for new secrets after an old sign-in,
  *   not_found, precondition_failed
@@ -252,7 +252,7 @@ function updateWebhookRow(
       await afterUpdate?.(tx)
       const changes = recordedChanges(withDecryptedSecrets(context, before), withDecryptedSecrets(context, webhook))
       await recordEvent(tx, type, { ...webhookEventSubject(webhook), changes })
-      // After this notification, the delivery loop reads the webhook again before its next attempt.
+      // On this notification, the delivery loop reads the webhook again.
       await notify(tx, 'webhook', webhookId)
     },
   })

@@ -98,8 +98,8 @@ const buildAccessFields = (
 ]
 
 /**
- * Builds the restrictions to send. Empty lists are omitted, except `scopes`: a key without `scopes` would have full
- * access.
+ * Builds the restrictions to send. Empty lists are omitted, except `scopes` of a key without full access: a key without
+ * `scopes` would have full access.
  */
 export function buildRestrictions(accessMode: 'all' | 'some', requested: KeyRestrictions): KeyRestrictions {
   const { scopes = [], issuer_ids = [], org_ids = [], ip_allowlist = [] } = requested

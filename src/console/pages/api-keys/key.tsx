@@ -1,4 +1,4 @@
-/** The page of an API key: access, settings, and actions that block or revoke it. */
+/** The page of an API key: access, settings, and actions that rotate, block, unblock or revoke it. */
 import { Button } from '@mantine/core'
 import {
   apiKey as apiKeyQuery,

@@ -6,7 +6,7 @@ import { useQuery } from '../../graphql/hooks'
 
 /**
  * Returns the options of key forms: the scopes that the caller can grant, and the account's issuers that the caller can
- * see. Undefined while loading.
+ * see. Undefined until both are loaded.
  */
 export function useKeyOptions(): { scopes: readonly string[]; issuers: SearchableOptions } | undefined {
   const { accountId } = useConsoleContext()

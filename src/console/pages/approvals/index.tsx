@@ -1,6 +1,6 @@
 /**
  * The approval queue: pending sign-ups on the left, the selected sign-up on the right, with keyboard shortcuts. The URL
- * contains the selection, so that users can share links to a sign-up.
+ * contains the sign-up that the user selected, so that users can share links to it.
  */
 import { Kbd, TextInput } from '@mantine/core'
 import { useDebouncedCallback, useHotkeys, useMediaQuery } from '@mantine/hooks'

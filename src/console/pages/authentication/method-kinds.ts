@@ -137,7 +137,7 @@ export const methodKinds: Record<AuthMethodKind, MethodKind> = {
 }
 
 export const methodKindNames = Object.keys(methodKinds) as AuthMethodKind[]
-/** The fields with secrets. They are stored encrypted and never returned, so an empty field keeps the stored value. */
+/** The fields with secrets. They are stored encrypted and never returned, so an edit with an empty field keeps them. */
 export const secretPaths = ['settings.client_secret', 'settings.private_key']
 
 export const availabilityFields: Field<MethodForm>[] = [

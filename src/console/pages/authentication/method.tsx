@@ -67,7 +67,7 @@ export function AuthMethodPage({ methodId }: { methodId: string }) {
       {method.notReadyReason && !method.enabledLogin && !method.enabledSignup && (
         <Alert mb="md" color="orange" variant="light" icon={<Icon name="warning" />}>
           <strong>Not ready:</strong> {method.notReadyReason} The sign-in page does not offer this method until it is
-          ready.
+          ready and enabled.
         </Alert>
       )}
       <Card title="Method">
@@ -95,7 +95,7 @@ export function AuthMethodPage({ methodId }: { methodId: string }) {
         <EditForm
           key="provider"
           title="Provider"
-          text="If you change the issuer or an endpoint that receives the secret, enter the secret again."
+          text="Enter the secret again if you change the issuer, provider, token endpoint or base URL. For Apple and github.com, enter it again if you change the client ID."
           fields={providerFields}
           {...formProps}
         />

@@ -1,4 +1,4 @@
-/** The page of a client: code snippets, settings and its secret. */
+/** The page of a client: code snippets, settings and notes, and the rotation of its secret. */
 import { Button } from '@mantine/core'
 import { client as clientQuery, deleteClient, rotateClientSecret, updateClient } from 'documents/clients'
 import type { UpdateClientInput } from 'documents/types'
@@ -40,7 +40,7 @@ const redirectUriFields: Field<UpdateClientInput>[] = [
     kind: 'list',
     path: 'settings.openid.redirect_uris',
     label: 'Redirect URIs',
-    hint: 'Where users return after they sign in. The redirect URI of a request must equal one of these exactly.',
+    hint: 'Where users return after they sign in. The redirect URI of a request must equal one of these exactly. For native apps, the port of a loopback URI can differ.',
   },
   {
     kind: 'list',
@@ -167,7 +167,7 @@ export function ClientPage({ clientId }: { clientId: string }) {
                       [
                         'Secret',
                         client.confidential
-                          ? 'stored as a hash; shown once when created'
+                          ? 'stored as a hash; shown once when created or rotated'
                           : 'none: this is a public client',
                       ],
                       ['Created', <RelativeTime key="created" at={client.createdAt} />],

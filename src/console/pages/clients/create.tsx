@@ -22,7 +22,7 @@ const clientFields = (applicationType: ApplicationType): Field<CreateClientInput
           kind: 'list',
           path: 'settings.openid.redirect_uris',
           label: 'Redirect URIs',
-          hint: 'Where users return after they sign in. The redirect URI of a request must equal one of these exactly.',
+          hint: 'Where users return after they sign in. The redirect URI of a request must equal one of these exactly. For native apps, the port of a loopback URI can differ.',
           placeholder: applicationType.exampleRedirectUri,
         },
         {

@@ -47,7 +47,7 @@ else console.log('Signed in as', user.profile.name ?? user.profile.sub)`,
   },
 ]
 
-/** The settings of express-openid-connect that depend on the redirect URI. The library's callback path is /callback. */
+/** The settings of express-openid-connect that depend on the redirect URI. The library's default path is /callback. */
 function serverSettings(redirectUri: string) {
   const { origin, pathname, port } = new URL(redirectUri)
   const routes = pathname === '/callback' ? '' : `\n    routes: { callback: '${pathname}' },`

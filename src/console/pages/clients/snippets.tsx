@@ -1,4 +1,4 @@
-/** Code snippets with the real ids and URLs of a client. */
+/** Code snippets with the id and URLs of a client, or with an example redirect URI if the client has none. */
 import { Alert, SegmentedControl } from '@mantine/core'
 import { useState } from 'react'
 import { Card } from '../../components/card'

@@ -18,7 +18,10 @@ const addEvent = (now: Events = [], { eventAdded: event }: EventAddedSubscriptio
 
 interface LiveEvents {
   events: Events
-  /** True while the stream is open. An interrupted stream is reopened and continues after the last received event. */
+  /**
+   * True while the stream is open or being opened. An interrupted stream is reopened and continues after the last
+   * received event.
+   */
   isConnected: boolean
 }
 

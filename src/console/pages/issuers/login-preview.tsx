@@ -1,4 +1,4 @@
-/** A small preview of the hosted sign-in page with the unsaved branding. */
+/** A small preview of the hosted sign-in page with the unsaved name and colors, without the logo. */
 import classes from './preview.module.css'
 
 interface Props {
@@ -9,7 +9,7 @@ interface Props {
 const hexColor = (value: unknown, fallback: string): string =>
   typeof value === 'string' && /^#([0-9a-f]{3}|[0-9a-f]{6})$/i.test(value) ? value : fallback
 
-/** Returns the text color, dark or white, with more contrast to a background (WCAG 2 relative luminance). */
+/** Returns dark text for a light background, otherwise white text (WCAG 2 relative luminance). */
 function contrastColor(hex: string): string {
   const digits = hex.slice(1)
   const long = digits.length === 3 ? [...digits].map((digit) => digit + digit).join('') : digits

@@ -117,7 +117,7 @@ export default function IssuerSettings() {
               <EditForm
                 key="branding"
                 title="Branding"
-                text="How the hosted sign-in pages look. The preview shows unsaved changes."
+                text="How the hosted sign-in pages look. The preview shows unsaved names and colors."
                 fields={brandingFields}
                 {...formProps}
                 aside={(values) => <LoginPreview values={values} issuerName={issuer.name} />}

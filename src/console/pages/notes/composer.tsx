@@ -1,4 +1,7 @@
-/** The editor of a note: `@` suggests users and `[[` suggests other resources. The server searches the suggestions. */
+/**
+ * The editor of a note: on the pages of an issuer, `@` suggests users, and `[[` suggests organizations and clients. The
+ * server searches the suggestions.
+ */
 import { Text, Textarea } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
 import { clients } from 'documents/clients'
@@ -144,7 +147,7 @@ export function Composer({ label, placeholder, value, onChange, onSend, error, d
   )
 }
 
-/** Searches users, or other resources of the issuer, for the text typed so far. */
+/** Searches users, or organizations and clients of the issuer, for the text typed so far. */
 function useSuggestions(trigger: AutocompleteTrigger | undefined): Suggestion[] {
   const { accountId, issuerId, may } = useConsoleContext()
   const [debouncedQuery] = useDebouncedValue(trigger?.query ?? '', 150)

@@ -10,8 +10,8 @@ export interface NoteLink {
 }
 
 // By default HTML is text, and nesting is limited to 100 levels. Images would be loaded from other hosts, definitions
-// of link references would be hidden, the `|` of references would end table cells, and for the server only fenced code
-// is code.
+// of link references would be hidden, the `|` of references would end table cells, and for the server indented
+// lines are not code.
 const parser = new MarkdownIt().disable(['image', 'reference', 'table', 'code'])
 parser.validateLink = (url) => /^(?:https?:\/\/|mailto:)/i.test(url)
 parser.inline.ruler.before('link', 'note_link', parseNoteLink)
@@ -34,7 +34,7 @@ function parseNoteLink(state: StateInline, silent: boolean): boolean {
   return true
 }
 
-/** Returns the tokens of markdown-it. Those of the type `note_link` have a `NoteLink`. */
+/** Returns the tokens of markdown-it. The `meta` of those of the type `note_link` is a `NoteLink`. */
 export const parseMarkdown = (content: string): Token[] => parser.parse(content, {})
 
 /** The text of a note on one line, without Markdown. */

@@ -1,4 +1,4 @@
-/** A note in a list of notes. */
+/** A note, in a list of notes and on its own page. */
 import { ActionIcon, Badge, Group, Menu, Text } from '@mantine/core'
 import { deleteNote, updateNote } from 'documents/notes'
 import type { NoteFieldsFragment } from 'documents/types'
@@ -20,7 +20,7 @@ const Markdown = lazy(() => import('./markdown'))
 
 export const noteHref = ({ accountId, id }: NoteFieldsFragment): string => `${accountHref(accountId)}/notes/${id}`
 
-/** @param showSubject for lists with notes about different resources */
+/** @param showSubject true to show the resource that the note is about */
 export function NoteCard({ note, showSubject = false }: { note: NoteFieldsFragment; showSubject?: boolean }) {
   const { accountId, issuerId, may } = useConsoleContext()
   const currentUser = useCurrentUser()

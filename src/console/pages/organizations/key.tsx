@@ -1,4 +1,5 @@
-/** The page of an organization's API key: access, settings, and actions that rotate, block or revoke it. */
+/** The page of an organization's API key: access, settings, and actions that rotate, block, unblock
+ * or revoke it. */
 import { Button, Group } from '@mantine/core'
 import {
   blockOrganizationApiKey,

@@ -37,7 +37,7 @@ export const memberName = ({ user, memberId }: NamedMemberFieldsFragment): strin
 const initials = ({ user, memberId }: NamedMemberFieldsFragment) =>
   initialsOf({ ...(user ?? unnamedUser), id: memberId })
 
-/** A member, with a link to the page of the user. */
+/** A member, with a link to the page of the user if the caller may open it. */
 export function MemberCell({ member }: { member: NamedMemberFieldsFragment }) {
   const { accountId, issuerId, may } = useConsoleContext()
   const name = memberName(member)

@@ -23,7 +23,7 @@ export function useOrganization(): OrganizationContextValue {
   return value
 }
 
-/** Loads what the caller may do in the organization, then renders the children. */
+/** Loads what the caller may do in the organization, then renders the children, also if loading failed. */
 export function OrganizationProvider({ orgId, children }: { orgId: string; children: ReactNode }) {
   const { accountId, issuerId } = useConsoleContext()
   const { data, error } = useQuery(
@@ -44,7 +44,7 @@ export function OrganizationProvider({ orgId, children }: { orgId: string; child
   return <OrganizationContext value={value}>{children}</OrganizationContext>
 }
 
-/** Returns the groups of the organization as options, and a function that returns the name of a group. */
+/** Returns groups of the organization as options, and a function that returns the name of a group, otherwise its id. */
 export function useGroupOptions(): SearchableOptions & { nameOf(id: string): string } {
   const { ids, may } = useOrganization()
   const [search, onSearch] = useDebouncedSearch()

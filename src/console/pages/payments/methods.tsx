@@ -1,4 +1,7 @@
-/** The payment methods of an account. At most one is active. While one is active, priced operations are charged. */
+/**
+ * The payment methods of an account. At most one is active. While one is active, priced operations are charged, unless
+ * an operator has set another billing mode.
+ */
 import { ActionIcon, Button, Menu } from '@mantine/core'
 import { createPaymentMethod, deletePaymentMethod, paymentMethods, updatePaymentMethod } from 'documents/payments'
 import type { CreatePaymentMethodInput, PaymentMethodFieldsFragment, UpdatePaymentMethodInput } from 'documents/types'
@@ -53,7 +56,7 @@ export default function PaymentMethods() {
   return (
     <Page
       title="Payment methods"
-      lead="While a payment method is active, priced operations of this account are paid from its credit."
+      lead="By default, while a payment method is active, priced operations of this account are paid from its credit."
       actions={
         may('createPaymentMethod') && (
           <Button leftSection={<Icon name="plus" />} onClick={open}>
@@ -131,7 +134,7 @@ export default function PaymentMethods() {
         empty={{
           icon: 'card',
           title: 'No payment methods yet',
-          text: 'Without a payment method, nothing is charged. With one, priced operations are paid from prepaid credit.',
+          text: 'By default, nothing is charged without a payment method. While one is active, priced operations are paid from prepaid credit.',
           ...(may('createPaymentMethod') && { action: 'Add payment method', onAction: open }),
         }}
       />

@@ -1,4 +1,4 @@
-/** Display names of users. Lists contain no usernames, so a name is the name or email address in the profile. */
+/** Display names of users. Lists contain no usernames, so the names in lists come from the profile or the ID. */
 interface NamedUser {
   id: string
   profile: Record<string, unknown>

@@ -164,7 +164,7 @@ function SessionActionDialog({ kind, session, onClose }: SessionAction & { onClo
       <Stack gap="md">
         {isSuspension
           ? 'The tokens of the session stop working until you reactivate the session.'
-          : 'The session ends permanently, and its applications are notified.'}
+          : 'The session ends permanently. Applications with a back-channel logout URI are notified.'}
         <Select
           label="Reason"
           value={reason}

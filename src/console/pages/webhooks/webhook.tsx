@@ -115,7 +115,7 @@ export function WebhookPage({ webhookId }: { webhookId: string }) {
               <>
                 <EditForm
                   title="General"
-                  text="If you change the authentication, new secrets are created. If you change the host, a new bearer token is created."
+                  text="If you change the authentication, new secrets are created. If the webhook has a bearer token and you change the scheme, host or port of the URL, a new bearer token is created."
                   fields={settingsFields}
                   resource={webhook}
                   editable={may('updateWebhook')}
@@ -146,7 +146,7 @@ export function WebhookPage({ webhookId }: { webhookId: string }) {
           title="New secrets"
           secrets={secrets}
           fileName={`${webhookId}.txt`}
-          text="For 24 hours, deliveries are also signed with the previous signing secret."
+          text="If the signing secret was replaced, deliveries are also signed with the previous one for 24 hours."
           onClose={() => setSecrets([])}
         />
       )}

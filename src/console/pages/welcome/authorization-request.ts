@@ -99,7 +99,7 @@ export function consumeAuthorizationRequest(state: string | null): Authorization
   return request
 }
 
-/** Exchanges the code and verifies the ID token and the access token. @throws AuthorizationError */
+/** Exchanges the code, reads UserInfo, and verifies the ID token and the access token. @throws AuthorizationError */
 export async function exchangeCode(request: AuthorizationRequest, code: string): Promise<TokenResult> {
   const { issuer, clientId, codeVerifier, nonce } = request
   const discovery = await fetchJson<Discovery>(`${issuer}/.well-known/openid-configuration`)

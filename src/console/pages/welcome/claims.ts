@@ -17,6 +17,7 @@ const claimDescriptions: Record<string, string> = {
   client_id: 'The client that the token was issued to.',
   scope: 'The granted scopes.',
   org_id: 'The organization that the user signed in to.',
+  organizations: 'The organizations of the user, each with the scopes and groups of the user in it.',
   email: 'The email address.',
   email_verified: 'Whether the email address is verified.',
   name: 'The full name.',
@@ -32,7 +33,7 @@ const claimDescriptions: Record<string, string> = {
 const timestampClaims = new Set(['exp', 'iat', 'nbf', 'auth_time', 'updated_at'])
 const exact = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'medium' })
 
-export const describeClaim = (claim: string): string => claimDescriptions[claim] ?? 'A custom claim of this issuer.'
+export const describeClaim = (claim: string): string => claimDescriptions[claim] ?? 'Another claim of this issuer.'
 
 /** Formats the value of a claim. Times in JWTs are Unix seconds. */
 export function formatClaimValue(claim: string, value: unknown): string {

@@ -1,4 +1,4 @@
-/** The layout of first-run pages: the list of steps instead of the menu. */
+/** The layout of the first-run pages, with the list of steps, and of /console/try, without it. Both have no menu. */
 import { Group, Text, Title } from '@mantine/core'
 import { type ReactNode, useEffect } from 'react'
 import { Icon } from '../../components/icon'

@@ -11,7 +11,7 @@ import { useConsoleSession } from '../../shell/console-session'
 import { generatePassword, startAuthorization, tryRedirectUri } from './authorization-request'
 
 /**
- * The name of the client for these sign-ins. The client is public, so it needs no secret. Its redirect URI is the page
+ * The name of the client for trial sign-ins. The client is public, so it needs no secret. Its redirect URI is the page
  * /console/try.
  */
 const CLIENT_NAME = 'Try signing in (console)'

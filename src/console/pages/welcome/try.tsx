@@ -1,4 +1,7 @@
-/** The page /console/try, which is the redirect URI of these sign-ins: exchanges the code and shows the tokens. */
+/**
+ * The page /console/try: starts a trial sign-in at an issuer. The page is also the redirect URI of the trial sign-in:
+ * exchanges the code and shows the tokens.
+ */
 import { Alert } from '@mantine/core'
 import { useEffect, useState } from 'react'
 import { useSearchParams } from 'wouter'
@@ -75,7 +78,7 @@ export default function TrySignIn() {
   if (result.status === 'failed') {
     const { request, message } = result
     return (
-      <WelcomeLayout title="The sign-in failed" lead="Nothing was changed. You can try again.">
+      <WelcomeLayout title="The sign-in failed" lead="You can try again.">
         <Alert color="red" variant="light" icon={<Icon name="warning" />} role="alert" mb="md">
           {message}
         </Alert>

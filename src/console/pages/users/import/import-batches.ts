@@ -16,7 +16,8 @@ export interface ImportBatch {
 }
 
 /**
- * Reads the records of a file in batches, split as in `gatehouse users import`. Decompresses files named `.gz`.
+ * Reads the records of a file in batches. The file is split into records as in
+ * `gatehouse users import`. Decompresses files named `.gz`.
  * @throws Error with a message for the user when the file does not contain users
  */
 export async function* readBatches(file: File): AsyncGenerator<ImportBatch> {
@@ -27,7 +28,7 @@ export async function* readBatches(file: File): AsyncGenerator<ImportBatch> {
   const encoder = new TextEncoder()
   const emptyBatch = () => ({ records: [] as ImportRecordInput[], tooLarge: [] as number[], size: 0 })
   let batch = emptyBatch()
-  // A batch is yielded only when the next batch is complete, because until then it could be the last one.
+  // The latest complete batch. It is yielded when the next batch is complete or the file ends.
   let pendingBatch: ImportBatch | undefined
   for await (const { line, text } of readJsonRecords(chunks)) {
     const size = text === undefined ? Number.POSITIVE_INFINITY : encoder.encode(JSON.stringify(text)).length + 30

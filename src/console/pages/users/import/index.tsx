@@ -169,7 +169,7 @@ function ImportProgress({ result, onStop }: { result: ImportResult | undefined; 
   )
 }
 
-/** While an import runs, makes the browser ask before it closes the page. Leaving the page stops the import. */
+/** While an import or a dry run runs, makes the browser ask before it closes the page. Leaving the page stops it. */
 function useUnloadGuard(running: AbortController | undefined): void {
   useEffect(() => {
     if (!running) return

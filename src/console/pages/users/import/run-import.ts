@@ -38,7 +38,7 @@ const RETRY_DELAYS_SECONDS = [2, 5, 10, 20, 30]
 const RETRYABLE_CODES = ['NETWORK', 'UNAVAILABLE', 'TOO_MANY_REQUESTS']
 
 /**
- * Imports a file until its end, or until `signal` is aborted.
+ * Runs an import or a dry run until the end of the file, or until `signal` is aborted.
  * @throws RequestError that a retry does not resolve; Error with a message for the user about the file
  */
 export async function runImport({
