@@ -40,10 +40,10 @@ async function measure(server: Server, browser: Browser, times: number) {
   const at = `/accounts/${accountId}`
   const inIssuer = `${at}/issuers/${issuerId}`
   const visits: PageVisit[] = [
-    { page: 'issuers', path: `${at}/issuers`, button: 'New issuer' },
-    { page: 'users', path: `${inIssuer}/users`, button: 'New user' },
-    { page: 'clients', path: `${inIssuer}/clients`, button: 'New client' },
-    { page: 'organizations', path: `${inIssuer}/organizations`, button: 'New organization' },
+    { page: 'issuers', path: `${at}/issuers`, button: 'Create issuer' },
+    { page: 'users', path: `${inIssuer}/users`, button: 'Create user' },
+    { page: 'clients', path: `${inIssuer}/clients`, button: 'Create client' },
+    { page: 'organizations', path: `${inIssuer}/organizations`, button: 'Create organization' },
   ]
   const first = await browser.newContext()
   await signInAsAdministrator(await first.newPage(), `${server.baseUrl}/console${at}`)

@@ -49,7 +49,7 @@ const secretKeys = z
       .map((key) => Buffer.from(key, 'base64')),
   )
   .refine(
-    (keys) => keys.every((key) => key.length === 32),
+    (keys) => keys.length > 0 && keys.every((key) => key.length === 32),
     'set 32 bytes in base64 (a comma-separated list rotates keys); create a key with: openssl rand -base64 32',
   )
 
@@ -77,8 +77,10 @@ const rateLimits = z.string().transform((text, context): RateLimits => {
       refuse(`"${name}" is not a rate limit; the rate limits are ${Object.keys(rateLimitTable).join(', ')}.`)
       continue
     }
+    const isLimit = typeof change === 'object' && change !== null
     const { quota, window } = { ...limits[name]!, ...change }
-    if ([quota, window].every((value) => Number.isInteger(value) && value >= 1)) limits[name] = { quota, window }
+    if (isLimit && [quota, window].every((value) => Number.isInteger(value) && value >= 1))
+      limits[name] = { quota, window }
     else
       refuse(
         `${name} must be an object with whole numbers from 1, such as {"quota": 100, "window": 60}; window is in seconds.`,
@@ -186,9 +188,11 @@ function textOf(env: Environment, name: SettingName, problems: string[]): string
   }
 }
 
-/** Returns true when the variable `NAME` or `NAME_FILE` is set, even if the value is invalid. */
-const isSet = (env: Environment, name: SettingName): boolean =>
-  Boolean(env[name]?.trim() || env[`${name}_FILE`]?.trim())
+/** Returns true when the variable `NAME` or, for a secret, `NAME_FILE` is set, even if the value is invalid. */
+function isSet(env: Environment, name: SettingName): boolean {
+  const setting: Setting = settings[name]
+  return Boolean(env[name]?.trim() || (setting.secret && env[`${name}_FILE`]?.trim()))
+}
 
 function readSettings(env: Environment, problems: string[]): Values {
   const values: Record<string, unknown> = {}

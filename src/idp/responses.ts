@@ -106,7 +106,10 @@ async function introspectionResponse(request: RequestContext, ctx: OpenIdContext
     const { scope, clientId, accountId, iat, exp, sid } = RefreshToken
     // A token counts as inactive if its user is not active (docs/contract.md#liveness-of-principals) or not an active
     // member of the selected organization, or if the client may not see that organization.
-    const account = await findAccount(request, accountId, RefreshToken, Client).catch(() => undefined)
+    const account = await findAccount(request, accountId, RefreshToken, Client).catch((error: unknown) => {
+      if (error instanceof errors.InvalidGrant) return undefined
+      throw error
+    })
     if (!account) return inactive
     const jti = refreshTokenId(formField(form, 'token') ?? '')
     const claims = { scope, client_id: clientId, token_type: 'refresh_token', sub: accountId, aud: clientId, iat, exp }

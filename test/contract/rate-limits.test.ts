@@ -128,6 +128,8 @@ test('X-Forwarded-For counts only behind a trusted proxy, and an invalid value c
   for (const address of ['198.51.100.1', '198.51.100.2']) {
     const responses = await exhaustLimit(() => from(`203.0.113.9, ${address}`))
     expect(responses.map(({ status }) => status)).toEqual([401, 401, 429])
+    // The IPv6 form of the same address.
+    expect((await from(`203.0.113.9, ::ffff:${address}`)).status).toBe(429)
   }
   const random = randomBytes(4000).toString('hex')
   for (const value of [

@@ -40,7 +40,7 @@ export async function createDemoData(app: TestApp): Promise<DemoData> {
     description: 'All customers of the web shop.',
     settings: {
       branding: { display_name: 'Northwind', theme: { primary_color: '#0f766e' } },
-      signup: { mode: 'open', require_approval: true },
+      signup: { mode: 'open', require_admin_approval: true },
     },
   })
   await create(`${A}/issuers`, { name: 'Northwind staff', description: 'Employees, with passkeys.' })

@@ -64,9 +64,9 @@ export async function verifyPassword(hash: string | null | undefined, password: 
   const isMatch = async (typed: string) =>
     (await hashThrottled({ password: typed, existingHash: comparedHash })) === true
   const normalized = normalizePassword(password)
-  // Imported hashes are hashes of the password without normalization.
-  const isImportedMatch = !isCurrentHash(comparedHash) && normalized !== password && (await isMatch(password))
-  return (isImportedMatch || (await isMatch(normalized))) && hash !== null && hash !== undefined
+  // Imported hashes can be hashes of the password without normalization.
+  const matches = (await isMatch(normalized)) || (normalized !== password && (await isMatch(password)))
+  return matches && hash !== null && hash !== undefined
 }
 
 /**

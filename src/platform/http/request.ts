@@ -23,9 +23,12 @@ export function clientAddress(request: IncomingMessage, trustProxy: number): str
   return parseForwardedAddress(forwarded.at(-trustProxy) ?? forwarded[0]) ?? peer
 }
 
-/** Removes the port that some proxies add to the address. Returns undefined for an invalid address. */
+/**
+ * Returns the address without the port that some proxies add, and an IPv4 address without the prefix of its IPv6 form.
+ * Returns undefined for an invalid address.
+ */
 function parseForwardedAddress(hop: string | undefined): string | undefined {
-  const address = hop?.replace(/^\[(.*)\](:\d+)?$|^([\d.]+):\d+$/, '$1$3')
+  const address = hop?.replace(/^\[(.*)\](:\d+)?$|^([\d.]+):\d+$/, '$1$3').replace(/^::ffff:(?=[\d.]+$)/i, '')
   return address !== undefined && isIP(address) !== 0 && !address.includes('%') ? address : undefined
 }
 

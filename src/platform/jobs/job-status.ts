@@ -81,9 +81,9 @@ export const failedJobs = ({ database }: Gatehouse, limit: number): Promise<Fail
 /** Resets the attempts of a failed job; runs a job that waits for its next attempt immediately. */
 const retryJobSql = `
   UPDATE jobs SET run_at = $2::bigint, attempts = CASE WHEN failed_at IS NULL THEN attempts ELSE 0 END, failed_at = NULL
-  WHERE id = $1 AND lease_owner IS NULL RETURNING task`
+  WHERE id = $1 AND NOT ${jobLease.isTaken('$2')} RETURNING task`
 
-/** Schedules a queued job to run now, in any worker. @returns false when the job does not exist or has a lease owner */
+/** Schedules a queued job to run now, in any worker. @returns false when the job does not exist or is running */
 export async function retryJob(context: Context, id: string): Promise<boolean> {
   const [job] = await sql<{ task: string }>(context.db, retryJobSql, id, context.now())
   if (job) await notify(context, 'jobs', job.task)

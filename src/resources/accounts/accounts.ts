@@ -121,9 +121,9 @@ export interface CreatedAccount {
  */
 export async function createAccount(context: Context, input: unknown): Promise<CreatedAccount> {
   const values = checkInput(createRules, input)
-  if (values.ownerUserId) await requireConsoleUser(context, values.ownerUserId)
   const now = context.now()
   return transaction(context, async (tx) => {
+    if (values.ownerUserId) await requireConsoleUser(tx, values.ownerUserId)
     const row = await tx.db.account.create({
       data: {
         id: newId('acc', now),
