@@ -28,8 +28,9 @@ import { parseJsonBody, readBody, requireContentType } from '../platform/http/bo
 import { toRestError } from './errors.js'
 import { parseInput, parseQuery, variableTypesOf } from './input.js'
 import { splitSettlement } from './payment.js'
-import { matchRoute } from './route-match.js'
+import { matchRoute, readingRoute } from './route-match.js'
 import { type Route, routes } from './routes.js'
+import { ignoringUnchanged } from './unchanged-members.js'
 
 interface RouteBinding {
   operation: Operation
@@ -111,9 +112,8 @@ export async function serveRequest(
 
   // 3. Define the work: validate the input and run the operation.
   const text = route.method === 'GET' ? '' : await readBody(request, limits.maxRestBodyBytes)
-  const work = async (tx: Context): Promise<StoredResponse> => {
-    if (text !== '') requireContentType(request, 'json')
-    const variables = { ...pathVariables, ...readInputs({ input, query }, search, text) }
+  const runWith = async (tx: Context, body: unknown): Promise<StoredResponse> => {
+    const variables = { ...pathVariables, ...readInputs({ input, query }, search, body) }
     if (route.ifMatch && request.headers['if-match'] !== undefined) variables['ifMatch'] = request.headers['if-match']
     const payment = request.headers['payment-signature']
     if (route.payment && payment !== undefined) variables['paymentSignature'] = String(payment)
@@ -122,6 +122,17 @@ export async function serveRequest(
     } catch (error) {
       throw toRestError(error)
     }
+  }
+  const work = async (tx: Context): Promise<StoredResponse> => {
+    if (text !== '') requireContentType(request, 'json')
+    const body = text === '' ? undefined : parseJsonBody(text)
+    const reading = route.method === 'PATCH' && isObject(body) ? bindings.get(readingRoute(route)!) : undefined
+    if (!reading) return runWith(tx, body)
+    // The caller pays for the PATCH only.
+    const withoutPrices = { ...tx, prices: {} }
+    const readCurrent = () =>
+      runOperation(reading.operation, withoutPrices, pathVariables) as Promise<Record<string, unknown>>
+    return ignoringUnchanged(body as Record<string, unknown>, readCurrent, (changed) => runWith(tx, changed))
   }
 
   // 4. Replay a stored response for the Idempotency-Key, or run the work.
@@ -167,14 +178,13 @@ const splitUrl = (url: string): [string, string] => {
 function readInputs(
   { input, query }: Pick<RouteBinding, 'input' | 'query'>,
   search: string,
-  text: string,
+  body: unknown,
 ): Record<string, unknown> {
   const details: ErrorDetail[] = []
   const parameters = new URLSearchParams(search)
   const inputError = unsafeInputError([...parameters.entries()].flat())
   if (inputError) throw badRequest(inputError.replace(/^\[\d+\]/, 'The query'))
   const variables = parseQuery(query, parameters, details)
-  const body = text === '' ? undefined : parseJsonBody(text)
   if (body !== undefined && !isObject(body)) throw badRequest('The body must be a JSON object.')
   if (input) {
     const required = String(input).endsWith('!')

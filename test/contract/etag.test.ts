@@ -423,8 +423,8 @@ test('GraphQL: ifMatch follows the same rules', async () => {
   const { owner, accountId, issuerId } = fixture
   const ask = (ifMatch: string | null) =>
     owner.graphql(
-      'mutation ($a: ID!, $i: ID!, $m: String) { updateIssuer(accountId: $a, issuerId: $i, input: {description: "g"}, ifMatch: $m) { updatedAt } }',
-      { a: accountId, i: issuerId, m: ifMatch },
+      'mutation ($a: ID!, $i: ID!, $d: String, $m: String) { updateIssuer(accountId: $a, issuerId: $i, input: {description: $d}, ifMatch: $m) { updatedAt } }',
+      { a: accountId, i: issuerId, d: uniqueName('d'), m: ifMatch },
     )
   const first = await ask(null)
   const tag = `"${first.body.data.updateIssuer.updatedAt}"`

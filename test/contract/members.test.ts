@@ -258,7 +258,7 @@ describe('changing and removing', () => {
       userId,
       changes: { groups: { old: [one.id], new: [two.id] }, user_title: { old: 'T', new: null } },
     })
-    for (const body of [{ status: 'deleted' }, { member_id: userId }, { metadata: null }, { scopes: null }]) {
+    for (const body of [{ status: 'deleted' }, { member_id: await person() }, { metadata: null }, { scopes: null }]) {
       expect((await owner.patch(`${O}/members/${userId}`, body)).status).toBe(400)
     }
     expect((await owner.patch(`${O}/members/${await person()}`, {})).status).toBe(404)

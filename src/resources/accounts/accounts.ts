@@ -10,7 +10,7 @@ import { type Account, type Domain, type Prisma, sql } from '../../platform/post
 import { loader } from '../../platform/postgres/loader.js'
 import { transaction } from '../../platform/postgres/transaction.js'
 import { requireFullAuthority } from '../authority.js'
-import { setDomains } from '../domains/domains.js'
+import { hasDomains, setDomains } from '../domains/domains.js'
 import { changesBetween } from '../events/event-fields.js'
 import { recordEvent } from '../events/record-event.js'
 import { insertApiKey } from '../keys/api-keys.js'
@@ -157,6 +157,7 @@ export async function updateAccount(
   ifMatch?: string | null,
 ): Promise<Account> {
   const { domains, metadata, ...values } = checkInput(updateRules, input)
+  const hosts = domains?.map(({ host }) => host)
   if (values.ownerUserId !== undefined) await requireConsoleUser(context, values.ownerUserId)
   return updateWithOptimisticLock<Account, Prisma.AccountUncheckedUpdateManyInput>(context, {
     resourceName: 'account',
@@ -170,21 +171,16 @@ export async function updateAccount(
       }
       return { ...values, ...(metadata && { metadata: metadata as Prisma.InputJsonObject }) }
     },
+    writesMore: async (_, tx) => hosts !== undefined && !(await hasDomains(tx, path, hosts)),
     write: async (tx, version, data) =>
       (await tx.db.account.updateManyAndReturn({ where: { id: path.accountId, updatedAt: version }, data }))[0],
     afterWrite: async (tx, before, row) => {
       if (row.ownerUserId !== before.ownerUserId) await requireConsoleUser(tx, row.ownerUserId!)
-      const hosts =
-        domains &&
-        (await setDomains(
-          tx,
-          path,
-          domains.map((domain) => domain.host),
-        ))
+      const changedHosts = hosts && (await setDomains(tx, path, hosts))
       await recordEvent(tx, 'account.updated', {
         accountId: row.id,
         target: { type: 'account', id: row.id },
-        changes: { ...changesBetween('account', before, row), ...(hosts && { domains: hosts }) },
+        changes: { ...changesBetween('account', before, row), ...(changedHosts && { domains: changedHosts }) },
       })
     },
   })

@@ -195,6 +195,7 @@ export async function deleteAgent(context: Context, path: AgentPath, ifMatch?: s
     ifMatch,
     read: (tx) => findAgent(tx, path),
     computeChanges: () => ({}),
+    writesMore: () => true,
     write: async (tx, version) => {
       const where = { id: path.agentId, updatedAt: version }
       const row = await tx.db.agent.findFirst({ where })

@@ -77,7 +77,7 @@ class AssignDomainInput {
 
 @Resolver(() => Domain)
 export class DomainResolver {
-  @Query(() => DomainPage)
+  @Query(() => DomainPage, { nullable: true })
   @Scope('domains', 'read')
   domains(@Ctx() context: Context, @Args(() => AccountPath) path: AccountPath, @Args(() => PageArgs) page: PageArgs) {
     return listDomains(context, path, page)

@@ -183,6 +183,21 @@ async function setDomainIssuer(context: Context, before: Domain, issuerId: strin
   return domain
 }
 
+const requireHosts = (hosts: readonly string[]): string[] => [
+  ...new Set(hosts.map((host, index) => requireHost(`domains[${index}].host`, host))),
+]
+
+/** Returns true if the account has exactly these domains. @throws invalid_request for an invalid host */
+export async function hasDomains(
+  { db }: Context,
+  { accountId }: InAccount,
+  hosts: readonly string[],
+): Promise<boolean> {
+  const requestedHosts = requireHosts(hosts)
+  const existing = await db.domain.findMany({ where: { accountId }, select: { host: true } })
+  return existing.length === requestedHosts.length && existing.every(({ host }) => requestedHosts.includes(host))
+}
+
 /**
  * Replaces the set of domains of an account: adds missing hosts as unverified domains and removes domains whose host is
  * not in `hosts`. Call it in the transaction that has written the row of the account, because the lock on the row
@@ -195,9 +210,9 @@ async function setDomainIssuer(context: Context, before: Domain, issuerId: strin
 export async function setDomains(
   context: Context,
   path: InAccount,
-  hosts: string[],
+  hosts: readonly string[],
 ): Promise<{ old: string[]; new: string[] } | undefined> {
-  const requestedHosts = [...new Set(hosts.map((host, index) => requireHost(`domains[${index}].host`, host)))]
+  const requestedHosts = requireHosts(hosts)
   if (requestedHosts.length > limits.maxDomainsPerAccount) {
     throw invalidField('domains', 'too_many', `must have at most ${limits.maxDomainsPerAccount} domains.`)
   }

@@ -188,6 +188,7 @@ export async function deleteAuthMethod(context: Context, path: AuthMethodPath, i
       if (isEnabledSecondFactor(row)) await requireAuthorityOfIssuer(tx, path.issuerId)
       return {}
     },
+    writesMore: () => true,
     write: async (tx, version) => {
       const where = { id: path.methodId, updatedAt: version }
       const row = await tx.db.authMethod.findFirst({ where })

@@ -276,6 +276,7 @@ export async function deleteNote(context: Context, path: NotePath, ifMatch?: str
     ifMatch,
     read: (tx) => findNote(tx, path),
     computeChanges: () => ({}),
+    writesMore: () => true,
     write: async (tx, version) => {
       const row = await findNote(tx, path)
       const { count } = await tx.db.note.deleteMany({ where: { id: path.noteId, updatedAt: version } })

@@ -154,6 +154,7 @@ export async function deleteGroup(context: Context, path: GroupPath, ifMatch?: s
   await updateWithOptimisticLock<Group, object>(context, {
     ...groupLockOptions(path, ifMatch),
     computeChanges: () => ({}),
+    writesMore: () => true,
     write: async (tx, version) => {
       const { groupId } = path
       const lock = 'SELECT id FROM organization_groups WHERE id = $1 AND updated_at = $2 FOR UPDATE'

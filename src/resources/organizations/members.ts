@@ -189,6 +189,7 @@ export async function updateMember(context: Context, path: MemberPath, input: un
       ...values,
       ...(metadata && { metadata: checkMergedMetadata(member.metadata, metadata) as Prisma.InputJsonObject }),
     }),
+    writesMore: (member) => groups !== undefined && !hasSameIds(groupIdsOf(member), groups),
     write: async (tx, version, data) => {
       const { orgId, memberId: userId } = path
       const before = await findMember(tx, path)
@@ -269,6 +270,9 @@ export async function bumpGroupVersions(context: Context, ids: string[]): Promis
   await sql(context.db, locked, ids)
   await context.db.organizationGroup.updateMany({ where: { id: { in: ids } }, data: { updatedAt: context.now() } })
 }
+
+const hasSameIds = (before: readonly string[], after: readonly string[]): boolean =>
+  before.every((id) => after.includes(id)) && after.every((id) => before.includes(id))
 
 /** Returns a member with the ids of its groups, as `groups` in `/v1`. */
 const withGroupIds = (member: Member) => ({ ...member, groups: groupIdsOf(member) })

@@ -255,6 +255,7 @@ export async function deleteOrganization(
       if (account) throw conflict('This is the administrator organization of an account. It cannot be deleted.')
       return {}
     },
+    writesMore: () => true,
     write: async (tx, version) => {
       const { db } = tx
       const [locked] = await sql(

@@ -16,6 +16,7 @@ import { transaction } from '../../platform/postgres/transaction.js'
 import type { EventType } from '../events/event-catalog.js'
 import { type Changes, changesBetween } from '../events/event-fields.js'
 import { recordEvent } from '../events/record-event.js'
+import { hasValues } from '../optimistic-lock.js'
 import { type InAccount, newestFirst, requireAccount, whereOlderThanCursor } from '../resource-path.js'
 
 /** Amount of one top-up in micro-USD (docs/contract.md#payment-challenge). */
@@ -96,15 +97,14 @@ export async function updatePaymentMethod(
       const before = await lockMethod(tx, path)
       const now = tx.now()
       const isToggled = enabled !== undefined && enabled !== isActive(before)
-      const method = await tx.db.paymentMethod.update({
-        where: { id: before.id },
-        data: {
-          ...methodColumns(values),
-          ...(label !== undefined && { label }),
-          ...(isToggled && { status: enabled ? 'active' : 'disabled', disabledAt: enabled ? null : now }),
-          updatedAt: now,
-        },
-      })
+      const changes = {
+        ...methodColumns(values),
+        ...(label !== undefined && { label }),
+        ...(isToggled && { status: enabled ? 'active' : 'disabled', disabledAt: enabled ? null : now }),
+      }
+      if (hasValues(before, changes)) return before
+      const data = { ...changes, updatedAt: now }
+      const method = await tx.db.paymentMethod.update({ where: { id: before.id }, data })
       await recordPaymentMethodEvent(
         tx,
         'payment_method.updated',

@@ -206,12 +206,7 @@ export async function updateWebhook(
           createdSecrets.bearer !== undefined && { secrets: encryptSecrets(context, { ...old, ...createdSecrets }) }),
       }
     },
-    async (tx) => {
-      if (values.status === 'active') {
-        const data = { consecutiveFailures: 0, breakerOpenUntil: 0, breakerOpenMs: 0 }
-        await tx.db.webhookDeliveryQueue.update({ where: { webhookId: path.webhookId }, data })
-      }
-    },
+    values.status === 'active' ? breakerReset(path) : undefined,
   )
   return { webhook, createdSecrets }
 }
@@ -232,13 +227,29 @@ export async function deleteWebhook(context: Context, path: WebhookPath, ifMatch
   )
 }
 
+/** A write that belongs to an update of a webhook. */
+interface FurtherWrite {
+  isNeeded(context: Context): Promise<boolean>
+  run(context: Context): Promise<void>
+}
+
+const closedBreaker = { consecutiveFailures: 0, breakerOpenUntil: 0, breakerOpenMs: 0 }
+
+/** Closes the circuit breaker of a webhook. */
+const breakerReset = ({ webhookId }: WebhookPath): FurtherWrite => ({
+  isNeeded: async ({ db }) => (await db.webhookDeliveryQueue.count({ where: { webhookId, NOT: closedBreaker } })) > 0,
+  async run({ db }) {
+    await db.webhookDeliveryQueue.update({ where: { webhookId }, data: closedBreaker })
+  },
+})
+
 function updateWebhookRow(
   context: Context,
   { accountId, webhookId }: WebhookPath,
   type: EventType,
   ifMatch: string | null | undefined,
   change: (webhook: Webhook) => Prisma.WebhookUncheckedUpdateManyInput,
-  afterUpdate?: (context: Context) => Promise<void>,
+  further?: FurtherWrite,
 ): Promise<Webhook> {
   return updateWithOptimisticLock<Webhook, Prisma.WebhookUncheckedUpdateManyInput>(context, {
     resourceName: 'webhook',
@@ -246,10 +257,11 @@ function updateWebhookRow(
     ifMatch,
     read: (tx) => tx.db.webhook.findFirst({ where: { id: webhookId, accountId, status: { not: 'deleted' } } }),
     computeChanges: change,
+    ...(further && { writesMore: (_, tx) => further.isNeeded(tx) }),
     write: async (tx, version, data) =>
       (await tx.db.webhook.updateManyAndReturn({ where: { id: webhookId, updatedAt: version }, data }))[0],
     afterWrite: async (tx, before, webhook) => {
-      await afterUpdate?.(tx)
+      await further?.run(tx)
       const changes = recordedChanges(withDecryptedSecrets(context, before), withDecryptedSecrets(context, webhook))
       await recordEvent(tx, type, { ...webhookEventSubject(webhook), changes })
       // On this notification, the delivery loop reads the webhook again.
