@@ -56,6 +56,8 @@ function requiredFragments(definition, found = new Set()) {
 
 /**
  * Returns the source of a constant with the text of an operation, typed by the result and variables of the operation.
+ * The root fields of a query are null only if they are refused. The hooks return no such data (src/console/graphql), so
+ * the constant has the type without null.
  */
 function documentConstant(operation) {
   const { value: name } = operation.name
@@ -64,16 +66,22 @@ function documentConstant(operation) {
   const text = [operation, ...[...requiredFragments(operation)].map((fragment) => fragments.get(fragment))]
     .map(print)
     .join('\n')
-  return `export const ${name} = ${JSON.stringify(text)} as unknown as Document<types.${type}, types.${type}Variables>\n`
+  const result = operation.operation === 'query' ? `Complete<types.${type}>` : `types.${type}`
+  return `export const ${name} = ${JSON.stringify(text)} as unknown as Document<${result}, types.${type}Variables>\n`
 }
 
 const outputFolder = join(folder, 'generated')
 rmSync(outputFolder, { recursive: true, force: true })
 mkdirSync(outputFolder)
 writeFileSync(join(outputFolder, 'types.ts'), `${types}\n`)
+writeFileSync(
+  join(outputFolder, 'complete.ts'),
+  '/** The data of a query of which no root field was refused. */\nexport type Complete<Data> = { [Name in keyof Data]: NonNullable<Data[Name]> }\n',
+)
 for (const { location, document } of documents) {
   const constants = document.definitions.filter(({ kind }) => kind === Kind.OPERATION_DEFINITION).map(documentConstant)
-  const head = `import type { TypedDocumentNode as Document } from '@urql/core'\nimport type * as types from './types'\n\n`
+  const complete = constants.join('').includes('Complete<') ? `import type { Complete } from './complete'\n` : ''
+  const head = `import type { TypedDocumentNode as Document } from '@urql/core'\n${complete}import type * as types from './types'\n\n`
   writeFileSync(join(outputFolder, `${basename(location, '.graphql')}.ts`), head + constants.join('\n'))
 }
 

@@ -25,7 +25,7 @@ class Caller {
 
 @Resolver()
 export class CallerResolver {
-  @Query(() => Caller)
+  @Query(() => Caller, { nullable: true })
   @Authenticated()
   me(@Ctx() { actor }: Context): Caller {
     const { type, id, accountId, issuerId } = actor

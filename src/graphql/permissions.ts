@@ -35,6 +35,7 @@ type RootField = GraphQLField<unknown, Context>
 @Resolver()
 export class PermissionsResolver {
   @Query(() => Permissions, {
+    nullable: true,
     description:
       'Returns what the caller can do on an account, issuer or organization. An operation can still reject its input.',
   })

@@ -33,7 +33,7 @@ export function useQuery<Data, Variables extends AnyVariables>(
   }: { pause?: boolean; typename?: string | string[]; cacheFirst?: boolean } = {},
 ): QueryResult<Data> {
   const context = useMemo(() => ({ additionalTypenames: typename ? [typename].flat() : [] }), [typename])
-  const [{ data, error, fetching }, executeQuery] = useUrqlQuery<Data, Variables>({
+  const [{ data: result, error, fetching }, executeQuery] = useUrqlQuery<Data, Variables>({
     query,
     variables,
     pause,
@@ -41,8 +41,12 @@ export function useQuery<Data, Variables extends AnyVariables>(
     ...(cacheFirst && { requestPolicy: 'cache-first' }),
   } as Parameters<typeof useUrqlQuery<Data, Variables>>[0])
   const refetch = useCallback(() => executeQuery({ requestPolicy: 'network-only' }), [executeQuery])
+  const data = isComplete(result) ? result : undefined
   return { data, error: error && toRequestError(error), loading: fetching && data === undefined, refetch }
 }
+
+/** Returns false for a result with a root field that was refused; the other fields of such a result are not shown. */
+const isComplete = (result: unknown): boolean => !Object.values(result ?? {}).includes(null)
 
 /**
  * Runs mutations. If the server requires a recent sign-in, asks the user to sign in again, then sends the mutation once

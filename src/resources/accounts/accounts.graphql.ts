@@ -135,6 +135,7 @@ class UpdateAccountInput {
 @Resolver(() => Account)
 export class AccountResolver {
   @Query(() => AccountPage, {
+    nullable: true,
     description:
       'Lists the accounts that the caller can access, newest first; with `search`, in the order of their names.',
   })
@@ -143,7 +144,7 @@ export class AccountResolver {
     return listAccounts(context, page)
   }
 
-  @Query(() => Account)
+  @Query(() => Account, { nullable: true })
   @Scope('accounts', 'read')
   account(@Ctx() context: Context, @Args(() => AccountPath) path: AccountPath) {
     return getAccount(context, path)
@@ -186,7 +187,7 @@ export class AccountResolver {
     return account.domains ?? loader(context, listDomainsOf).load(account.id)
   }
 
-  @FieldResolver(() => IssuerPage, { description: 'The newest issuers. Use `issuers` for more pages.' })
+  @FieldResolver(() => IssuerPage, { nullable: true, description: 'The newest issuers. Use `issuers` for more pages.' })
   @Scope('issuers', 'read')
   issuers(
     @Ctx() context: Context,
@@ -196,7 +197,10 @@ export class AccountResolver {
     return pageLoader(context, newestIssuersOf, limit).load(account.id)
   }
 
-  @FieldResolver(() => ApiKeyPage, { description: 'The newest API keys. Use `apiKeys` for more pages.' })
+  @FieldResolver(() => ApiKeyPage, {
+    nullable: true,
+    description: 'The newest API keys. Use `apiKeys` for more pages.',
+  })
   @Scope('api_keys', 'read')
   apiKeys(
     @Ctx() context: Context,
@@ -206,7 +210,10 @@ export class AccountResolver {
     return pageLoader(context, apiKeysOfAccounts, limit).load(account.id)
   }
 
-  @FieldResolver(() => NotePage, { description: 'Pinned notes first, then the newest. Use `notes` for more pages.' })
+  @FieldResolver(() => NotePage, {
+    nullable: true,
+    description: 'Pinned notes first, then the newest. Use `notes` for more pages.',
+  })
   @Scope('notes', 'read')
   notes(
     @Ctx() context: Context,
@@ -216,7 +223,10 @@ export class AccountResolver {
     return pageLoader(context, notesOf, limit).load(account.id)
   }
 
-  @FieldResolver(() => WebhookPage, { description: 'The newest webhooks. Use `webhooks` for more pages.' })
+  @FieldResolver(() => WebhookPage, {
+    nullable: true,
+    description: 'The newest webhooks. Use `webhooks` for more pages.',
+  })
   @Scope('webhooks', 'read')
   webhooks(
     @Ctx() context: Context,
@@ -226,7 +236,7 @@ export class AccountResolver {
     return pageLoader(context, newestWebhooksOf, limit).load(account.id)
   }
 
-  @FieldResolver(() => EventPage, { description: 'The newest events. Use `events` for more pages.' })
+  @FieldResolver(() => EventPage, { nullable: true, description: 'The newest events. Use `events` for more pages.' })
   @Scope('events', 'read')
   events(
     @Ctx() context: Context,

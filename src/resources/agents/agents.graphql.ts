@@ -146,6 +146,7 @@ class UpdateAgentInput {
 @Resolver(() => Agent)
 export class AgentResolver {
   @Query(() => AgentPage, {
+    nullable: true,
     description: 'Lists the agents of an issuer, newest first; with `search`, in the order of their names.',
   })
   @Scope('issuers.agents', 'read')
@@ -157,7 +158,7 @@ export class AgentResolver {
     return listAgents(context, path, filter, filter)
   }
 
-  @Query(() => Agent)
+  @Query(() => Agent, { nullable: true })
   @Scope('issuers.agents', 'read')
   agent(@Ctx() context: Context, @Args(() => AgentPath) path: AgentPath) {
     return getAgent(context, path)
@@ -197,6 +198,7 @@ export class AgentResolver {
   }
 
   @FieldResolver(() => AgentVerifierPage, {
+    nullable: true,
     description: 'The newest verifiers. Use the query `agentVerifiers` for further pages.',
   })
   @Scope('issuers.agents.verifiers', 'read')

@@ -93,7 +93,7 @@ const withPlainSecret = ({ verifier, secret }: AgentVerifierWithSecret) => ({ ..
 
 @Resolver(() => AgentVerifier)
 export class AgentVerifierResolver {
-  @Query(() => AgentVerifierPage)
+  @Query(() => AgentVerifierPage, { nullable: true })
   @Scope('issuers.agents.verifiers', 'read')
   agentVerifiers(
     @Ctx() context: Context,

@@ -152,7 +152,7 @@ const withOneTimeSecret = ({ client, secret }: ClientWithSecret) => ({ ...client
 
 @Resolver(() => Client)
 export class ClientResolver {
-  @Query(() => ClientPage)
+  @Query(() => ClientPage, { nullable: true })
   @Scope('issuers.clients', 'read')
   clients(
     @Ctx() context: Context,
@@ -162,7 +162,7 @@ export class ClientResolver {
     return listClients(context, path, filter, filter)
   }
 
-  @Query(() => Client)
+  @Query(() => Client, { nullable: true })
   @Scope('issuers.clients', 'read')
   client(@Ctx() context: Context, @Args(() => ClientPath) path: ClientPath) {
     return getClient(context, path)
@@ -221,7 +221,10 @@ export class ClientResolver {
     return withOneTimeSecret(await rotateClientSecret(context, path))
   }
 
-  @FieldResolver(() => EventPage, { description: 'The newest events of the client. Use `events` for more pages.' })
+  @FieldResolver(() => EventPage, {
+    nullable: true,
+    description: 'The newest events of the client. Use `events` for more pages.',
+  })
   @Scope('events', 'read')
   events(
     @Ctx() context: Context,

@@ -238,7 +238,7 @@ class UpdateVerifierInput {
 
 @Resolver(() => Verifier)
 export class VerifierResolver {
-  @Query(() => VerifierPage)
+  @Query(() => VerifierPage, { nullable: true })
   @Scope('issuers.users.verifiers', 'read')
   verifiers(
     @Ctx() context: Context,
@@ -248,7 +248,7 @@ export class VerifierResolver {
     return listVerifiers(context, path, page)
   }
 
-  @Query(() => Verifier)
+  @Query(() => Verifier, { nullable: true })
   @Scope('issuers.users.verifiers', 'read')
   verifier(@Ctx() context: Context, @Args(() => VerifierPath) path: VerifierPath) {
     return getVerifier(context, path)

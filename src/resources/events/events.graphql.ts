@@ -191,7 +191,7 @@ class EventAddedArgs extends EventFilter {
 
 @Resolver(() => Event)
 export class EventResolver {
-  @Query(() => EventPage, { description: 'Lists the events of an account, newest first.' })
+  @Query(() => EventPage, { nullable: true, description: 'Lists the events of an account, newest first.' })
   @Scope('events', 'read')
   events(
     @Ctx() context: Context,
@@ -202,13 +202,13 @@ export class EventResolver {
     return listEvents(context, { accountId }, filter, page)
   }
 
-  @Query(() => Event)
+  @Query(() => Event, { nullable: true })
   @Scope('events', 'read')
   event(@Ctx() context: Context, @Args(() => EventPath) path: EventPath) {
     return getEvent(context, path)
   }
 
-  @Query(() => EventAggregate, { description: 'Counts events by interval and group.' })
+  @Query(() => EventAggregate, { nullable: true, description: 'Counts events by interval and group.' })
   @Scope('events', 'read')
   eventAggregate(
     @Ctx() context: Context,

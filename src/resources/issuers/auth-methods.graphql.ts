@@ -119,13 +119,13 @@ class UpdateAuthMethodInput {
 
 @Resolver(() => AuthMethod)
 export class AuthMethodResolver {
-  @Query(() => AuthMethodPage)
+  @Query(() => AuthMethodPage, { nullable: true })
   @Scope('issuers.auth_methods', 'read')
   authMethods(@Ctx() context: Context, @Args(() => IssuerPath) path: IssuerPath, @Args(() => PageArgs) page: PageArgs) {
     return listAuthMethods(context, path, page)
   }
 
-  @Query(() => AuthMethod)
+  @Query(() => AuthMethod, { nullable: true })
   @Scope('issuers.auth_methods', 'read')
   authMethod(@Ctx() context: Context, @Args(() => AuthMethodPath) path: AuthMethodPath) {
     return getAuthMethod(context, path)

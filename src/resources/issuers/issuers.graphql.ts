@@ -127,6 +127,7 @@ class UpdateIssuerInput {
 @Resolver(() => Issuer)
 export class IssuerResolver {
   @Query(() => IssuerPage, {
+    nullable: true,
     description: 'Lists the issuers of an account, newest first; with `search`, in the order of their names.',
   })
   @Scope('issuers', 'read')
@@ -138,7 +139,7 @@ export class IssuerResolver {
     return listIssuers(context, path, page)
   }
 
-  @Query(() => Issuer)
+  @Query(() => Issuer, { nullable: true })
   @Scope('issuers', 'read')
   issuer(@Ctx() context: Context, @Args(() => IssuerPath) path: IssuerPath) {
     return getIssuer(context, path)
@@ -185,7 +186,7 @@ export class IssuerResolver {
   url(@Ctx() context: Context, @Root() issuer: IssuerRow): string {
     return issuerUrl(context.config, issuer.id)
   }
-  @FieldResolver(() => ClientPage, { description: 'The newest clients. Use `clients` for more pages.' })
+  @FieldResolver(() => ClientPage, { nullable: true, description: 'The newest clients. Use `clients` for more pages.' })
   @Scope('issuers.clients', 'read')
   clients(
     @Ctx() context: Context,
@@ -196,6 +197,7 @@ export class IssuerResolver {
   }
 
   @FieldResolver(() => OrganizationPage, {
+    nullable: true,
     description: 'The newest organizations. Use `organizations` for more pages.',
   })
   @Scope('issuers.organizations', 'read')
@@ -207,7 +209,7 @@ export class IssuerResolver {
     return pageLoader(context, newestOrganizationsOf, limit).load(issuer.id)
   }
 
-  @FieldResolver(() => AgentPage, { description: 'The newest agents. Use `agents` for more pages.' })
+  @FieldResolver(() => AgentPage, { nullable: true, description: 'The newest agents. Use `agents` for more pages.' })
   @Scope('issuers.agents', 'read')
   agents(
     @Ctx() context: Context,
@@ -218,6 +220,7 @@ export class IssuerResolver {
   }
 
   @FieldResolver(() => UserPage, {
+    nullable: true,
     description: 'The newest users, with hashed usernames. Use `users` for more pages.',
   })
   @Scope('issuers.users', 'read')
@@ -230,6 +233,7 @@ export class IssuerResolver {
   }
 
   @FieldResolver(() => AuthMethodPage, {
+    nullable: true,
     description: 'The newest authentication methods. Use `authMethods` for more pages.',
   })
   @Scope('issuers.auth_methods', 'read')
@@ -242,6 +246,7 @@ export class IssuerResolver {
   }
 
   @FieldResolver(() => EventPage, {
+    nullable: true,
     description: 'The newest events of the issuer. Use `events` for more pages.',
   })
   @Scope('events', 'read')

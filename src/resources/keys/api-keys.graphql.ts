@@ -167,7 +167,7 @@ export const withPlainSecret = ({ key, secret }: ApiKeyWithSecret) => ({ ...key,
 
 @Resolver(() => ApiKey)
 export class ApiKeyResolver {
-  @Query(() => ApiKeyPage)
+  @Query(() => ApiKeyPage, { nullable: true })
   @Scope('api_keys', 'read')
   apiKeys(
     @Ctx() context: Context,
@@ -177,7 +177,7 @@ export class ApiKeyResolver {
     return listApiKeys(context, path, filter, filter)
   }
 
-  @Query(() => ApiKey)
+  @Query(() => ApiKey, { nullable: true })
   @Scope('api_keys', 'read')
   apiKey(@Ctx() context: Context, @Args(() => ApiKeyPath) path: ApiKeyPath) {
     return getApiKey(context, path)

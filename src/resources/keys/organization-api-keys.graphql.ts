@@ -33,7 +33,7 @@ class CreateOrganizationApiKeyInput extends CreateApiKeyInput {
  */
 @Resolver()
 export class OrganizationApiKeyResolver {
-  @Query(() => ApiKeyPage)
+  @Query(() => ApiKeyPage, { nullable: true })
   @Scope('issuers.organizations.api_keys', 'read')
   organizationApiKeys(
     @Ctx() context: Context,
@@ -43,7 +43,7 @@ export class OrganizationApiKeyResolver {
     return listApiKeys(context, path, filter, filter)
   }
 
-  @Query(() => ApiKey)
+  @Query(() => ApiKey, { nullable: true })
   @Scope('issuers.organizations.api_keys', 'read')
   organizationApiKey(@Ctx() context: Context, @Args(() => OrganizationKeyPath) path: OrganizationKeyPath) {
     return getApiKey(context, path)

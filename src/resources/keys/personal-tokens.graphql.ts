@@ -149,7 +149,7 @@ const withPlainToken = ({ token, jwt }: PersonalTokenWithJwt) => ({ ...token, to
 
 @Resolver(() => PersonalToken)
 export class PersonalTokenResolver {
-  @Query(() => PersonalTokenPage)
+  @Query(() => PersonalTokenPage, { nullable: true })
   @Scope('issuers.users.tokens', 'read')
   personalTokens(
     @Ctx() context: Context,
@@ -159,7 +159,7 @@ export class PersonalTokenResolver {
     return listPersonalTokens(context, path, filter, filter)
   }
 
-  @Query(() => PersonalToken)
+  @Query(() => PersonalToken, { nullable: true })
   @Scope('issuers.users.tokens', 'read')
   personalToken(@Ctx() context: Context, @Args(() => TokenPath) path: TokenPath) {
     return getPersonalToken(context, path)

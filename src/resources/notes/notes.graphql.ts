@@ -157,7 +157,7 @@ class UpdateNoteInput {
 
 @Resolver(() => Note)
 export class NoteResolver {
-  @Query(() => NotePage, { description: 'Lists notes, pinned notes first, then newest first.' })
+  @Query(() => NotePage, { nullable: true, description: 'Lists notes, pinned notes first, then newest first.' })
   @Scope('notes', 'read')
   notes(
     @Ctx() context: Context,
@@ -167,7 +167,7 @@ export class NoteResolver {
     return listNotes(context, { accountId }, filter, filter)
   }
 
-  @Query(() => NoteCount, { description: 'The number of notes about a subject.' })
+  @Query(() => NoteCount, { nullable: true, description: 'The number of notes about a subject.' })
   @Scope('notes', 'read')
   noteCount(
     @Ctx() context: Context,
@@ -177,7 +177,10 @@ export class NoteResolver {
     return countNotes(context, { accountId }, subject)
   }
 
-  @Query(() => NotePage, { description: 'The newest notes that reference a resource. There is only one page.' })
+  @Query(() => NotePage, {
+    nullable: true,
+    description: 'The newest notes that reference a resource. There is only one page.',
+  })
   @Scope('notes', 'read')
   noteBacklinks(
     @Ctx() context: Context,
@@ -187,7 +190,7 @@ export class NoteResolver {
     return listBacklinks(context, { accountId }, args, args)
   }
 
-  @Query(() => Note)
+  @Query(() => Note, { nullable: true })
   @Scope('notes', 'read')
   note(@Ctx() context: Context, @Args(() => NotePath) path: NotePath) {
     return getNote(context, path)

@@ -121,7 +121,10 @@ class GroupMemberFilter extends PageArgs {
 
 @Resolver(() => OrganizationGroup)
 export class GroupResolver {
-  @Query(() => OrganizationGroupPage, { description: 'Lists the groups of an organization, newest first.' })
+  @Query(() => OrganizationGroupPage, {
+    nullable: true,
+    description: 'Lists the groups of an organization, newest first.',
+  })
   @Scope('issuers.organizations.groups', 'read')
   organizationGroups(
     @Ctx() context: Context,
@@ -131,7 +134,7 @@ export class GroupResolver {
     return listGroups(context, path, page)
   }
 
-  @Query(() => OrganizationGroup)
+  @Query(() => OrganizationGroup, { nullable: true })
   @Scope('issuers.organizations.groups', 'read')
   organizationGroup(@Ctx() context: Context, @Args(() => GroupPath) path: GroupPath) {
     return getGroup(context, path)
@@ -170,7 +173,7 @@ export class GroupResolver {
     return true
   }
 
-  @Query(() => OrganizationMemberPage)
+  @Query(() => OrganizationMemberPage, { nullable: true })
   @Scope('issuers.organizations.groups', 'read')
   organizationGroupMembers(
     @Ctx() context: Context,
@@ -199,6 +202,7 @@ export class GroupResolver {
   }
 
   @FieldResolver(() => OrganizationMemberPage, {
+    nullable: true,
     description: 'The members who joined last. Use `organizationGroupMembers` for more pages.',
   })
   @Scope('issuers.organizations.groups', 'read')
@@ -219,6 +223,7 @@ export class GroupResolver {
 @Resolver(() => Organization)
 export class OrganizationGroupsResolver {
   @FieldResolver(() => OrganizationGroupPage, {
+    nullable: true,
     description: 'The newest groups. Use `organizationGroups` for more pages.',
   })
   @Scope('issuers.organizations.groups', 'read')

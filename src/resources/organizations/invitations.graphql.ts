@@ -112,7 +112,7 @@ const withOneTimeToken = ({ invitation, token }: InvitationWithToken) => ({ ...i
 
 @Resolver(() => OrganizationInvitation)
 export class InvitationResolver {
-  @Query(() => OrganizationInvitationPage, { description: 'Lists invitations, newest first.' })
+  @Query(() => OrganizationInvitationPage, { nullable: true, description: 'Lists invitations, newest first.' })
   @Scope('issuers.organizations.members', 'read')
   organizationInvitations(
     @Ctx() context: Context,
@@ -122,7 +122,7 @@ export class InvitationResolver {
     return listInvitations(context, path, filter, filter)
   }
 
-  @Query(() => OrganizationInvitation)
+  @Query(() => OrganizationInvitation, { nullable: true })
   @Scope('issuers.organizations.members', 'read')
   organizationInvitation(@Ctx() context: Context, @Args(() => InvitationPath) path: InvitationPath) {
     return getInvitation(context, path)
@@ -174,6 +174,7 @@ export class InvitationResolver {
 @Resolver(() => Organization)
 export class OrganizationInvitationsResolver {
   @FieldResolver(() => OrganizationInvitationPage, {
+    nullable: true,
     description: 'The newest invitations. Use `organizationInvitations` for more pages.',
   })
   @Scope('issuers.organizations.members', 'read')

@@ -120,7 +120,10 @@ class AddOrganizationMemberInput extends UpdateOrganizationMemberInput {
 
 @Resolver(() => OrganizationMember)
 export class MemberResolver {
-  @Query(() => OrganizationMemberPage, { description: 'Lists the members of an organization, latest joined first.' })
+  @Query(() => OrganizationMemberPage, {
+    nullable: true,
+    description: 'Lists the members of an organization, latest joined first.',
+  })
   @Scope('issuers.organizations.members', 'read')
   organizationMembers(
     @Ctx() context: Context,
@@ -130,7 +133,7 @@ export class MemberResolver {
     return listMembers(context, path, filter, filter)
   }
 
-  @Query(() => OrganizationMember)
+  @Query(() => OrganizationMember, { nullable: true })
   @Scope('issuers.organizations.members', 'read')
   organizationMember(@Ctx() context: Context, @Args(() => MemberPath) path: MemberPath) {
     return getMember(context, path)
@@ -197,6 +200,7 @@ export class MemberResolver {
 @Resolver(() => Organization)
 export class OrganizationMembersResolver {
   @FieldResolver(() => OrganizationMemberPage, {
+    nullable: true,
     description: 'The members who joined last. Use `organizationMembers` for more pages.',
   })
   @Scope('issuers.organizations.members', 'read')

@@ -184,7 +184,7 @@ class CreateOrganizationInput extends UpdateOrganizationInput {
 
 @Resolver(() => Organization)
 export class OrganizationResolver {
-  @Query(() => OrganizationPage, { description: 'Lists the organizations of an issuer, newest first.' })
+  @Query(() => OrganizationPage, { nullable: true, description: 'Lists the organizations of an issuer, newest first.' })
   @Scope('issuers.organizations', 'read')
   organizations(
     @Ctx() context: Context,
@@ -194,7 +194,7 @@ export class OrganizationResolver {
     return listOrganizations(context, path, filter, filter)
   }
 
-  @Query(() => Organization)
+  @Query(() => Organization, { nullable: true })
   @Scope('issuers.organizations', 'read')
   organization(@Ctx() context: Context, @Args(() => OrganizationPath) path: OrganizationPath) {
     return getOrganization(context, path)
@@ -238,7 +238,10 @@ export class OrganizationResolver {
     return true
   }
 
-  @FieldResolver(() => ApiKeyPage, { description: 'The newest API keys. Use `organizationApiKeys` for more pages.' })
+  @FieldResolver(() => ApiKeyPage, {
+    nullable: true,
+    description: 'The newest API keys. Use `organizationApiKeys` for more pages.',
+  })
   @Scope('issuers.organizations.api_keys', 'read')
   async apiKeys(
     @Ctx() context: Context,
@@ -256,7 +259,10 @@ export class OrganizationResolver {
  */
 @Resolver(() => User)
 export class UserOrganizationsResolver {
-  @FieldResolver(() => OrganizationPage, { description: 'The organizations of the user, latest joined first.' })
+  @FieldResolver(() => OrganizationPage, {
+    nullable: true,
+    description: 'The organizations of the user, latest joined first.',
+  })
   @Scope('issuers.organizations', 'read')
   async organizations(
     @Ctx() context: Context,

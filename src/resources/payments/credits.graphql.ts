@@ -75,7 +75,7 @@ class CreateTopupInput {
 
 @Resolver(() => LedgerEntry)
 export class CreditResolver {
-  @Query(() => LedgerEntryPage, { description: 'Lists ledger entries, newest first.' })
+  @Query(() => LedgerEntryPage, { nullable: true, description: 'Lists ledger entries, newest first.' })
   @Scope('credits', 'read')
   ledgerEntries(
     @Ctx() context: Context,

@@ -89,7 +89,10 @@ class UpdatePaymentMethodInput {
 
 @Resolver(() => PaymentMethod)
 export class PaymentMethodResolver {
-  @Query(() => PaymentMethodPage, { description: 'Lists payment methods, newest first, including removed ones.' })
+  @Query(() => PaymentMethodPage, {
+    nullable: true,
+    description: 'Lists payment methods, newest first, including removed ones.',
+  })
   @Scope('payment_methods', 'read')
   paymentMethods(
     @Ctx() context: Context,

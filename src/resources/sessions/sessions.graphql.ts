@@ -131,7 +131,7 @@ class SuspendSessionInput {
 
 @Resolver(() => Session)
 export class SessionResolver {
-  @Query(() => SessionPage, { description: 'The sessions of a user, newest first.' })
+  @Query(() => SessionPage, { nullable: true, description: 'The sessions of a user, newest first.' })
   @Scope('issuers.sessions', 'read')
   sessions(
     @Ctx() context: Context,
@@ -141,7 +141,7 @@ export class SessionResolver {
     return listSessions(context, path, filter, filter)
   }
 
-  @Query(() => Session)
+  @Query(() => Session, { nullable: true })
   @Scope('issuers.sessions', 'read')
   session(@Ctx() context: Context, @Args(() => SessionPath) path: SessionPath) {
     return getSession(context, path)

@@ -50,7 +50,10 @@ class ApprovalFilter extends PageArgs {
 
 @Resolver(() => Approval)
 export class ApprovalResolver {
-  @Query(() => ApprovalPage, { description: 'Lists the users pending approval, oldest first, with hashed usernames.' })
+  @Query(() => ApprovalPage, {
+    nullable: true,
+    description: 'Lists the users pending approval, oldest first, with hashed usernames.',
+  })
   @Scope('issuers.approvals', 'read')
   approvals(
     @Ctx() context: Context,
@@ -60,7 +63,7 @@ export class ApprovalResolver {
     return listUsersPendingApproval(context, path, filter)
   }
 
-  @Query(() => Approval)
+  @Query(() => Approval, { nullable: true })
   @Scope('issuers.approvals', 'read')
   approval(@Ctx() context: Context, @Args(() => UserPath) path: UserPath) {
     return getApproval(context, path)

@@ -192,13 +192,16 @@ class UpdateUserInput {
 
 @Resolver(() => User)
 export class UserResolver {
-  @Query(() => UserPage, { description: 'Lists the users of an issuer, newest first, with hashed usernames.' })
+  @Query(() => UserPage, {
+    nullable: true,
+    description: 'Lists the users of an issuer, newest first, with hashed usernames.',
+  })
   @Scope('issuers.users', 'read')
   users(@Ctx() context: Context, @Args(() => IssuerPath) path: IssuerPath, @Args(() => UserFilter) filter: UserFilter) {
     return listUsers(context, path, filter, filter)
   }
 
-  @Query(() => User)
+  @Query(() => User, { nullable: true })
   @Scope('issuers.users', 'read')
   user(@Ctx() context: Context, @Args(() => UserPath) path: UserPath) {
     return getUser(context, path)
@@ -239,7 +242,10 @@ export class UserResolver {
     return true
   }
 
-  @FieldResolver(() => SessionPage, { description: 'The newest sessions. Use the query `sessions` for further pages.' })
+  @FieldResolver(() => SessionPage, {
+    nullable: true,
+    description: 'The newest sessions. Use the query `sessions` for further pages.',
+  })
   @Scope('issuers.sessions', 'read')
   sessions(
     @Ctx() context: Context,
@@ -250,6 +256,7 @@ export class UserResolver {
   }
 
   @FieldResolver(() => VerifierPage, {
+    nullable: true,
     description: 'The newest verifiers. Use the query `verifiers` for further pages.',
   })
   @Scope('issuers.users.verifiers', 'read')
@@ -262,6 +269,7 @@ export class UserResolver {
   }
 
   @FieldResolver(() => PersonalTokenPage, {
+    nullable: true,
     description: 'The newest personal tokens. Use the query `personalTokens` for further pages.',
   })
   @Scope('issuers.users.tokens', 'read')
@@ -274,6 +282,7 @@ export class UserResolver {
   }
 
   @FieldResolver(() => EventPage, {
+    nullable: true,
     description: 'The newest events of the user. Use the query `events` for further pages.',
   })
   @Scope('events', 'read')

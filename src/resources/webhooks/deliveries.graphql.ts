@@ -118,7 +118,7 @@ class Redelivery {
 
 @Resolver(() => WebhookDelivery)
 export class WebhookDeliveryResolver {
-  @Query(() => DeliveryPage, { description: 'Lists the deliveries of a webhook, newest first.' })
+  @Query(() => DeliveryPage, { nullable: true, description: 'Lists the deliveries of a webhook, newest first.' })
   @Scope('webhooks', 'read')
   webhookDeliveries(
     @Ctx() context: Context,

@@ -170,7 +170,7 @@ const withOneTimeSecrets = ({ webhook, createdSecrets }: WebhookWithSecrets) => 
 
 @Resolver(() => Webhook)
 export class WebhookResolver {
-  @Query(() => WebhookPage)
+  @Query(() => WebhookPage, { nullable: true })
   @Scope('webhooks', 'read')
   webhooks(
     @Ctx() context: Context,
@@ -180,7 +180,7 @@ export class WebhookResolver {
     return listWebhooks(context, { accountId }, filter, filter)
   }
 
-  @Query(() => Webhook)
+  @Query(() => Webhook, { nullable: true })
   @Scope('webhooks', 'read')
   webhook(@Ctx() context: Context, @Args(() => WebhookPath) path: WebhookPath) {
     return getWebhook(context, path)
@@ -235,7 +235,10 @@ export class WebhookResolver {
     return webhookStatistics('dailyCounts' in row ? row : await loader(context, loadStatisticsSources).load(row.id))
   }
 
-  @FieldResolver(() => DeliveryPage, { description: 'The newest deliveries. Use `webhookDeliveries` for more pages.' })
+  @FieldResolver(() => DeliveryPage, {
+    nullable: true,
+    description: 'The newest deliveries. Use `webhookDeliveries` for more pages.',
+  })
   @Scope('webhooks', 'read')
   deliveries(
     @Ctx() context: Context,

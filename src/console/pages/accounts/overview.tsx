@@ -15,10 +15,11 @@ export default function AccountOverview() {
   const { accountId, may } = useConsoleContext()
   const { data, error, loading, refetch } = useQuery(accountOverview, { accountId }, { typename: 'Issuer' })
   if (loading) return <PageLoading />
-  if (error || !data) return <ErrorState error={error!} onRetry={refetch} />
+  if (!data) return <ErrorState error={error!} onRetry={refetch} />
   const { account } = data
   const base = accountHref(accountId)
-  const issuers = account.issuers.data
+  // Null if the caller may not read the issuers.
+  const issuers = account.issuers?.data
   return (
     <Page
       title={account.name ?? 'Account'}
@@ -35,50 +36,52 @@ export default function AccountOverview() {
         />
       </Card>
       <HealthCard />
-      <Card
-        flush
-        title="Issuers"
-        text="Each issuer is an identity provider with its own users and clients."
-        actions={
-          issuers.length > 0 && (
-            <LinkButton href={`${base}/issuers`} variant="default" size="xs">
-              All issuers
-            </LinkButton>
-          )
-        }
-      >
-        {issuers.length === 0 ? (
-          <EmptyState
-            icon="gate"
-            title="Create your first issuer"
-            {...(may('createIssuer') && { action: 'Create issuer', href: `${base}/issuers?new=1` })}
-          >
-            An issuer signs users in to your applications. It only needs a name; all settings have defaults.{' '}
-            <TextLink href={`/welcome?account=${accountId}`} size="sm" underline="always">
-              Open the setup guide
-            </TextLink>
-          </EmptyState>
-        ) : (
-          <ListTable
-            label="Newest issuers"
-            rows={issuers}
-            href={({ id }) => issuerHref(accountId, id)}
-            columns={[
-              {
-                header: 'Name',
-                cell: ({ id, name }) => <NameCell mark={<Icon name="gate" />} name={name} text={id} />,
-              },
-              { header: 'Status', width: '130px', cell: ({ status }) => <StatusBadge value={status} /> },
-              {
-                header: 'Created',
-                width: '140px',
-                hideOnMobile: true,
-                cell: ({ createdAt }) => <RelativeTime at={createdAt} />,
-              },
-            ]}
-          />
-        )}
-      </Card>
+      {issuers && (
+        <Card
+          flush
+          title="Issuers"
+          text="Each issuer is an identity provider with its own users and clients."
+          actions={
+            issuers.length > 0 && (
+              <LinkButton href={`${base}/issuers`} variant="default" size="xs">
+                All issuers
+              </LinkButton>
+            )
+          }
+        >
+          {issuers.length === 0 ? (
+            <EmptyState
+              icon="gate"
+              title="Create your first issuer"
+              {...(may('createIssuer') && { action: 'Create issuer', href: `${base}/issuers?new=1` })}
+            >
+              An issuer signs users in to your applications. It only needs a name; all settings have defaults.{' '}
+              <TextLink href={`/welcome?account=${accountId}`} size="sm" underline="always">
+                Open the setup guide
+              </TextLink>
+            </EmptyState>
+          ) : (
+            <ListTable
+              label="Newest issuers"
+              rows={issuers}
+              href={({ id }) => issuerHref(accountId, id)}
+              columns={[
+                {
+                  header: 'Name',
+                  cell: ({ id, name }) => <NameCell mark={<Icon name="gate" />} name={name} text={id} />,
+                },
+                { header: 'Status', width: '130px', cell: ({ status }) => <StatusBadge value={status} /> },
+                {
+                  header: 'Created',
+                  width: '140px',
+                  hideOnMobile: true,
+                  cell: ({ createdAt }) => <RelativeTime at={createdAt} />,
+                },
+              ]}
+            />
+          )}
+        </Card>
+      )}
     </Page>
   )
 }

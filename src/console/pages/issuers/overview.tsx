@@ -19,12 +19,12 @@ export default function IssuerOverview() {
   const { accountId, issuerId, may } = useConsoleContext()
   const { data, error, loading, refetch } = useQuery(issuerOverview, { accountId, issuerId }, { typename: 'Client' })
   if (loading) return <PageLoading />
-  if (error || !data) return <ErrorState error={error!} onRetry={refetch} />
+  if (!data) return <ErrorState error={error!} onRetry={refetch} />
   const { issuer } = data
   const base = issuerHref(accountId, issuerId)
-  const methods = issuer.authMethods.data
-    .filter(({ enabledLogin, ready }) => enabledLogin && ready)
-    .map(({ name }) => name)
+  // A relation is null if the caller may not read it.
+  const { authMethods, clients, users } = issuer
+  const methods = authMethods?.data.filter(({ enabledLogin, ready }) => enabledLogin && ready).map(({ name }) => name)
   return (
     <Page
       title={issuer.name}
@@ -52,76 +52,80 @@ export default function IssuerOverview() {
               />,
             ],
             ['Issuer ID', <Copyable key="id" value={issuer.id} label="issuer ID" />],
-            ['Authentication methods', methods.length === 0 ? 'none' : methods.join(', ')],
+            ...(methods ? [['Authentication methods', methods.join(', ') || 'none'] as const] : []),
           ]}
         />
       </Card>
       <HealthCard />
       <SimpleGrid cols={{ base: 1, md: 2 }} spacing={20} mt={20} className="gh-grid">
-        <LatestCard title="Clients" href={`${base}/clients`} count={issuer.clients.data.length}>
-          {issuer.clients.data.length === 0 ? (
-            <EmptyState
-              icon="app"
-              title="Connect an application"
-              {...(may('createClient') && { action: 'Create client', href: `${base}/clients?new=1` })}
-            >
-              Register it as a client and copy the snippet into your code.
-            </EmptyState>
-          ) : (
-            <ListTable
-              label="Newest clients"
-              rows={issuer.clients.data}
-              href={({ id }) => `${base}/clients/${id}`}
-              columns={[
-                {
-                  header: 'Name',
-                  cell: (client) => (
-                    <NameCell
-                      mark={<Icon name={applicationTypeOf(client).icon} />}
-                      name={client.name}
-                      text={applicationTypeOf(client).label}
-                    />
-                  ),
-                },
-                {
-                  header: 'Created',
-                  width: '130px',
-                  align: 'right',
-                  cell: ({ createdAt }) => <RelativeTime at={createdAt} />,
-                },
-              ]}
-            />
-          )}
-        </LatestCard>
-        <LatestCard title="Users" href={`${base}/users`} count={issuer.users.data.length}>
-          {issuer.users.data.length === 0 ? (
-            <EmptyState
-              icon="users"
-              title="No users yet"
-              {...(may('createUser') && { action: 'Create user', href: `${base}/users?new=1` })}
-            >
-              Create a user to try signing in, or let users sign up.
-            </EmptyState>
-          ) : (
-            <ListTable
-              label="Newest users"
-              rows={issuer.users.data}
-              href={({ id }) => `${base}/users/${id}`}
-              columns={[
-                {
-                  header: 'Name',
-                  cell: (user) => <NameCell mark={initialsOf(user)} name={userName(user)} text={user.id} />,
-                },
-                {
-                  header: 'Created',
-                  width: '130px',
-                  align: 'right',
-                  cell: ({ createdAt }) => <RelativeTime at={createdAt} />,
-                },
-              ]}
-            />
-          )}
-        </LatestCard>
+        {clients && (
+          <LatestCard title="Clients" href={`${base}/clients`} count={clients.data.length}>
+            {clients.data.length === 0 ? (
+              <EmptyState
+                icon="app"
+                title="Connect an application"
+                {...(may('createClient') && { action: 'Create client', href: `${base}/clients?new=1` })}
+              >
+                Register it as a client and copy the snippet into your code.
+              </EmptyState>
+            ) : (
+              <ListTable
+                label="Newest clients"
+                rows={clients.data}
+                href={({ id }) => `${base}/clients/${id}`}
+                columns={[
+                  {
+                    header: 'Name',
+                    cell: (client) => (
+                      <NameCell
+                        mark={<Icon name={applicationTypeOf(client).icon} />}
+                        name={client.name}
+                        text={applicationTypeOf(client).label}
+                      />
+                    ),
+                  },
+                  {
+                    header: 'Created',
+                    width: '130px',
+                    align: 'right',
+                    cell: ({ createdAt }) => <RelativeTime at={createdAt} />,
+                  },
+                ]}
+              />
+            )}
+          </LatestCard>
+        )}
+        {users && (
+          <LatestCard title="Users" href={`${base}/users`} count={users.data.length}>
+            {users.data.length === 0 ? (
+              <EmptyState
+                icon="users"
+                title="No users yet"
+                {...(may('createUser') && { action: 'Create user', href: `${base}/users?new=1` })}
+              >
+                Create a user to try signing in, or let users sign up.
+              </EmptyState>
+            ) : (
+              <ListTable
+                label="Newest users"
+                rows={users.data}
+                href={({ id }) => `${base}/users/${id}`}
+                columns={[
+                  {
+                    header: 'Name',
+                    cell: (user) => <NameCell mark={initialsOf(user)} name={userName(user)} text={user.id} />,
+                  },
+                  {
+                    header: 'Created',
+                    width: '130px',
+                    align: 'right',
+                    cell: ({ createdAt }) => <RelativeTime at={createdAt} />,
+                  },
+                ]}
+              />
+            )}
+          </LatestCard>
+        )}
       </SimpleGrid>
     </Page>
   )

@@ -14,7 +14,7 @@ export function UserOrganizations({ userId }: { userId: string }) {
       label="Organizations"
       query={userOrganizations}
       variables={{ accountId, issuerId, userId }}
-      page={(data) => data.user.organizations}
+      page={({ user }) => user.organizations ?? { data: [], nextCursor: null, hasMore: false }}
       typename="OrganizationMember"
       href={({ id }) => `${base}/${id}/members`}
       columns={organizationColumns}

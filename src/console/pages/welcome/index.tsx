@@ -28,8 +28,8 @@ export default function Welcome() {
   if (error) return <ErrorState error={error} onRetry={refetch} />
   if (issuerQuery.error) return <ErrorState error={issuerQuery.error} onRetry={issuerQuery.refetch} />
   const account = issuerQuery.data?.account
-  const issuerId = params.get('issuer') ?? account?.issuers.data[0]?.id
-  const issuer = account?.issuers.data.find(({ id }) => id === issuerId)
+  const issuerId = params.get('issuer') ?? account?.issuers?.data[0]?.id
+  const issuer = account?.issuers?.data.find(({ id }) => id === issuerId)
   const goTo = (nextParams: Record<string, string>) =>
     setParams({ ...(accountId && { account: accountId }), ...nextParams })
 
