@@ -44,7 +44,9 @@ export async function applyIssuer(config: Config, options: ApplyOptions, file: s
     const result = await withDeployment(config, async (context) => {
       const id = options.issuer ?? issuerIdIn(value)
       if (id === undefined && options.account === undefined)
-        throw new Error('The issuer is not specified; set --issuer, or issuer.id in the file, or --account.')
+        throw new Error(
+          'The issuer is not specified. Set --issuer, or issuer.id in the file. Or set --account to find the issuer by its name in that account, or to create it.',
+        )
       const path = id === undefined ? { accountId: options.account! } : await requireIssuerPath(context, id)
       const prune = options.prune === true
       return applyDeclaration(context, path, value, {

@@ -101,7 +101,9 @@ function printImportReport(
   for (const refusal of firstRefusals) printNotice(`  ${refusal}`)
   if (refused > firstRefusals.length)
     printNotice(
-      errors ? `  ${errors} contains all refused lines.` : '  Use --errors <file> to write all refused lines.',
+      errors
+        ? `  ${errors} lists all refused records with their reasons.`
+        : '  Use --errors <file> to list all refused records with their reasons.',
     )
 }
 

@@ -123,7 +123,7 @@ export async function runIdempotently(
   }
 }
 
-/** The status is null while a request has the key. */
+/** The lease of an Idempotency-Key. The column `status` is null until the response is stored. */
 const keyLease = leaseSql({ owner: 'lease_id', duration: limits.idempotencyLeaseDuration, alias: 'request' })
 
 const leaseText = `

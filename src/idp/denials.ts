@@ -1,8 +1,8 @@
 /**
  * Records denied token and authorization requests (docs/contract.md#refused-requests): a log line for each request, and
- * an event if the client exists, at most one per client, reason and minute, and at most `maxDenialEventsPerClient` per
- * client and minute. All clients with a metadata document of an issuer count as one client. Requests of unknown clients
- * add nothing to the audit log.
+ * an event if the client exists, at most one per client, reason and minute, and in each process at most
+ * `maxDenialEventsPerClient` per client and minute. At each issuer, all clients that have a client ID metadata document
+ * count together as one client. Requests of unknown clients add nothing to the audit log.
  */
 import type { Context as KoaContext } from 'koa'
 import { LRUCache } from 'lru-cache'

@@ -1,7 +1,8 @@
 /**
  * The IdP API (docs/contract.md#openid-connect-endpoints). Finds the issuer and the route of a request, and calls the
  * handler of the route: a static document, an endpoint of Gatehouse, or oidc-provider. Requests with an unknown path or
- * issuer, an unsupported method, or an invalid form or query are rejected before the handler runs.
+ * issuer, or an unsupported method, are rejected before the handler runs; so are requests with an invalid form or query,
+ * except for static documents, which ignore them.
  */
 import type Koa from 'koa'
 import { errors } from 'oidc-provider'

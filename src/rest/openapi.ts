@@ -113,7 +113,7 @@ function operationObject(route: Route, operation: Operation, prices: Readonly<Re
   return {
     operationId: route.operation,
     summary: route.summary,
-    description: `Requires the scope \`${requiredPermissionOf(operation.field)?.scope}\`.`,
+    description: requiredScopesText(operation),
     tags: [tagOf(route)],
     parameters: [
       ...pathParameters.map((name) => ({ name, in: 'path', required: true, schema: { type: 'string' } })),

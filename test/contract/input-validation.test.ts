@@ -267,7 +267,7 @@ describe('errors in a body', () => {
       }),
       [...all, 'type', 'confidential', 'secret'],
     )
-    expectInvalid(await fixture.owner.patch(fixture.A, { billing_mode: 'gated', system: true, id: 'x' }), [
+    expectInvalid(await fixture.owner.patch(fixture.A, { billing_mode: 'ungated', system: true, id: 'x' }), [
       'billing_mode',
       'system',
       'id',

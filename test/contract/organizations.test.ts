@@ -176,8 +176,8 @@ describe('GET', () => {
     ]) {
       created.push(expectStatus(await here.owner.post(I, body), 201).data)
     }
-    // The API refuses to enable these settings, because Gatehouse does not enforce them. The filters read the columns, so
-    // the values are written to the database directly.
+    // The API refuses to enable `sso.enabled` and `sso.only`, because Gatehouse does not enforce them. The list filters
+    // read the columns, so the values are written to the database directly.
     const { organization } = app.gatehouse.database.prisma
     await organization.update({ where: { id: created[0].id }, data: { ssoEnabled: true } })
     await organization.update({ where: { id: created[1].id }, data: { ssoEnabled: true, ssoOnly: true } })

@@ -202,7 +202,7 @@ async function freeHost({ owner, A }: Tenant): Promise<string> {
 
 /**
  * Creates a webhook with a delivery. Deletes the webhooks of earlier calls except the first, because an account has at
- * most 20 webhooks, and each webhook gets deliveries for events.
+ * most 20 webhooks.
  */
 async function createWebhookParts({ owner, A, accountId }: Tenant) {
   const { data } = expectStatus(await owner.get(`${A}/webhooks`), 200)

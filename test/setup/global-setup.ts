@@ -55,8 +55,8 @@ export default async function globalSetup(): Promise<void> {
 }
 
 /**
- * For how many issuers the template contains spare keys: enough for most test files. A worker creates keys when fewer
- * than those for eight issuers are left (`refillSpareKeys`).
+ * For how many issuers the template contains spare keys: enough for most test files. The periodic job
+ * `refill-signing-key-pool` creates keys only when the spare keys are not enough for eight issuers.
  */
 const SPARE_KEY_ISSUERS = 24
 

@@ -134,7 +134,7 @@ async function runScenario(
     return waitUntil('enough changes are acknowledged', () => acknowledged.length >= target, { limit: 300_000 })
   }
   await waitForMoreChanges()
-  // A worker that cannot reach the database while it starts exits, so wait until the worker delivers.
+  // If a worker cannot reach the database while it starts, it exits. So wait for a delivery before the first outage.
   await waitUntil('the worker delivers', () => accepted.size > 0, { limit: 60_000 })
   for (const outage of outages) {
     await causeOutage(postgres, outage)

@@ -14,8 +14,8 @@ import { type Form, formField } from '../request-input.js'
 import { clientRowOf } from './client.js'
 
 /**
- * Key in `ctx.state` of the result of the client authentication: `correct` or `wrong`; undefined if no secret was
- * checked.
+ * Key in `ctx.state` of the result of the client authentication: `correct` or `wrong`; undefined until an attempt is
+ * recorded. An `invalid_client` response without a compared secret also counts as `wrong`.
  */
 const CLIENT_SECRET_RESULT = 'clientSecret'
 

@@ -29,8 +29,9 @@ const textOrEmpty = (value: unknown): string => (typeof value === 'string' ? val
 /**
  * Reads an ID token of this issuer. An expired ID token is accepted, because it only identifies the user and grants no
  * access. The token may have any signature algorithm and host of the issuer, because the settings of the client and the
- * custom domains may have changed since it was issued. If the issuer no longer has its signing key, this is not an
- * error, because applications may store ID tokens for longer than keys are published.
+ * custom domains may have changed since it was issued. If the issuer no longer has the key
+ * that signed the token, the signature cannot be verified: the result then has `clientId`, but no `hint`. This is not
+ * an error, because applications may store ID tokens for longer than keys are published.
  * @throws invalid_request for altered tokens, tokens of other issuers, other types of tokens and other texts
  */
 export function readIdTokenHint({ context, runtime }: RequestContext, token: string): IdTokenHintResult {

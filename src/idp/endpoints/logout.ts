@@ -186,7 +186,7 @@ async function signOutBrowser(
 /**
  * Ends all sessions of the browser session that created a given session, and the browser session itself, even if the
  * given session has already ended. The session cookie is not cleared: the browser did not send it, so it may belong to
- * another user.
+ * another user, or no user is signed in with it.
  */
 async function signOutBrowserOfSession(request: RequestContext, ctx: KoaContext, sessionId: string): Promise<void> {
   const { context, runtime } = request

@@ -26,8 +26,8 @@ export interface LoginTransaction {
   /** The invitation that the login transaction accepts; undefined for an authorization request. */
   readonly invitation: { email: string } | undefined
   /**
-   * Checks that the invitation, if there is one, is still valid, and locks it. Must be called in the transaction that
-   * creates an account.
+   * Checks that the invitation, if there is one, is still valid, and locks it. Must be called in the database
+   * transaction that creates the user.
    * @throws LoginAbortedError if the invitation is no longer valid
    */
   requireOpenInvitation(tx: Context): Promise<void>

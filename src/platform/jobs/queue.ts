@@ -198,7 +198,7 @@ async function runAttempt(
     // A job that crashes its process must not be retried without limit.
     if (attempts > task.maxAttempts + limits.maxLostJobLeases)
       throw new Error(
-        'The last attempt of this job and its repetitions ended without a result, probably because the job crashes its process.',
+        `The last attempt of this job was repeated ${limits.maxLostJobLeases} times and always ended without a result, probably because the job crashes its process.`,
       )
     outcome = await task.run(systemContext(gatehouse), payload, { number: attempts, isLast })
   } catch (error) {

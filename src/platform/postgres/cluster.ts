@@ -163,7 +163,8 @@ export type ServerProcess = { pid: number; port: number; ready: boolean }
 
 /**
  * Reads the state of the server from postmaster.pid.
- * @returns null when the file is missing or incomplete
+ * @returns null if the file cannot be read or contains no process ID; `port` is NaN and `ready` is false while their
+ *   lines are missing
  */
 export function readServer({ folder }: Cluster): ServerProcess | null {
   let lines: string[]

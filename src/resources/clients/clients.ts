@@ -154,7 +154,8 @@ export async function createClient(context: Context, path: InIssuer, input: unkn
 /**
  * Updates a client. `settings` is a JSON Merge Patch (RFC 7396), and the merged settings are validated. Enabling a
  * disabled client validates its stored redirect URIs again (docs/contract.md#redirect-uri-registration,
- * docs/contract.md#redirect-uri-rules-of-an-issuer) and requires its scopes (docs/contract.md#authority-for-changes).
+ * docs/contract.md#redirect-uri-rules-of-an-issuer) and requires that the caller has the
+ * platform scopes of the client (docs/contract.md#authority-for-changes).
  * @throws invalid_request, insufficient_scope, not_found, precondition_failed, conflict for disabling the client of the
  *   console
  */

@@ -62,7 +62,7 @@ interface EventRow {
 
 /**
  * Records an event. Call it inside the transaction of the change. One statement right before COMMIT inserts all events
- * of the transaction. After COMMIT, subscribers and the delivery loop are notified.
+ * of the transaction. After COMMIT, event streams and the webhook delivery workers are notified.
  */
 export const recordEvent = (context: Context, type: EventType, input: EventInput): Promise<void> =>
   context.beforeCommit(insertEvents, newEventRow(context, type, input))

@@ -43,7 +43,7 @@ const fields: Field<ImportOptions>[] = [
     kind: 'toggle',
     path: 'dropUnsupported',
     label: 'Skip unsupported credentials',
-    hint: 'Imports users without the passwords and second factors that Gatehouse does not support. If off, such users are not imported. Users who lose a second factor are less secure than before.',
+    hint: 'Imports a user without the password or second factor that Gatehouse does not support. If off, users with such a credential are not imported. Users who lose a second factor are less secure than before.',
   },
 ]
 
