@@ -159,6 +159,13 @@ const header = (name: string, description: string): Json => ({
   schema: { type: 'string' },
 })
 
+function requiredScopesText({ field }: Operation): string {
+  const { scope, additionalScope } = requiredPermissionOf(field)!
+  return additionalScope
+    ? `Requires the scopes \`${scope}\` and \`${additionalScope}\`.`
+    : `Requires the scope \`${scope}\`.`
+}
+
 /** Path segments that are not resources, such as actions. A route has the tag of its last resource. */
 const actionSegment =
   /^(rotate|block|unblock|revoke|resend|secret|ledger|topups|verify|assign|unassign|suspend|reactivate|count|backlinks|aggregate|\w+-enrollment|\w+-challenge)$/

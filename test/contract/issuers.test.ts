@@ -459,10 +459,8 @@ describe('authentication methods', () => {
   test('method is immutable; unknown methods are 400; several passkey methods are allowed; a second DELETE is 404', async () => {
     const issuer = expectStatus(await fixture.owner.post(methods, { name: 'Key', method: 'passkey' }), 201).data
     expectStatus(await fixture.owner.post(methods, { name: 'Key 2', method: 'passkey' }), 201)
-    for (const method of ['passkey', 'totp']) {
-      const response = await fixture.owner.patch(`${methods}/${issuer.id}`, { method })
-      expect({ status: response.status, fields: errorFieldsOf(response) }).toEqual({ status: 400, fields: ['method'] })
-    }
+    const response = await fixture.owner.patch(`${methods}/${issuer.id}`, { method: 'totp' })
+    expect({ status: response.status, fields: errorFieldsOf(response) }).toEqual({ status: 400, fields: ['method'] })
     for (const method of ['sms', '', 'Password'])
       expect((await fixture.owner.post(methods, { name: 'x', method })).status).toBe(400)
     expect([

@@ -309,7 +309,7 @@ describe('PATCH', () => {
       status_by: expect.stringMatching(/^ak_/),
     })
     expect((await owner.patch(path, { status: 'deleted' })).status).toBe(400)
-    expect((await owner.patch(path, { created_by_user_id: null })).status).toBe(400)
+    expect((await owner.patch(path, { created_by_user_id: await person() })).status).toBe(400)
   })
 })
 
