@@ -365,9 +365,15 @@ test('while several processes write and count events, no response counts an even
   const reader = async () => {
     while (running) {
       const before = written
-      const total = (response: AnyJson) => response.buckets[0].rows[0]?.count ?? 0
-      const [few, many] = [total(await aggregate()), total(await aggregate({ count_unique: 'user_id' }))]
-      for (const found of [few, many]) {
+      // While the counters run without a pause, a query can fail with 503. It must never return a wrong count.
+      const total = async (query?: AnyJson): Promise<number | undefined> => {
+        const response = await aggregate(query).catch((error: Error) => {
+          if (!error.message.includes('got 503')) throw error
+        })
+        return response && (response.buckets[0].rows[0]?.count ?? 0)
+      }
+      for (const found of [await total(), await total({ count_unique: 'user_id' })]) {
+        if (found === undefined) continue
         expect(found).toBeGreaterThanOrEqual(before)
         expect(found).toBeLessThanOrEqual(written + 4)
       }

@@ -129,8 +129,12 @@ describe('input', () => {
   })
 
   test.each<[string, object, RegExp]>([
-    ['records of an unknown product', { records: [{ line: 1, text: '{}' }] }, /^source: cannot be detected/],
-    ['nothing', { records: [] }, /^source: cannot be detected/],
+    [
+      'records of an unknown product',
+      { records: [{ line: 1, text: '{}' }] },
+      /^source: is required if it cannot be detected/,
+    ],
+    ['nothing', { records: [] }, /^source: is required if it cannot be detected/],
     ['an invalid continuation', { continues: 'x', records: [] }, /^continues: must be/],
     [
       'too many records',
