@@ -282,7 +282,7 @@ describe('errors in a body', () => {
     )
     expectInvalid(
       await fixture.owner.patch(`${fixture.A}/api-keys/${fixture.ids.key_id}`, {
-        status: 'active',
+        status: 'blocked',
         secret: 'x',
         secret_hint: 'x',
       }),

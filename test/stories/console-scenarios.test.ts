@@ -6,10 +6,7 @@ import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import bcrypt from 'bcrypt'
 import type { Page } from 'playwright-core'
-import { expectStatus } from '../setup/actors.js'
-import { createApiClient } from '../setup/api.js'
-import { totpCode } from '../setup/totp.js'
-import { accessibilityViolations } from './accessibility.js'
+import { accessibilityViolations } from '../browser/accessibility.js'
 import {
   ADMIN,
   addEntry,
@@ -17,7 +14,10 @@ import {
   saveScreenshots,
   signInAsAdministrator,
   startConsoleFixture,
-} from './console-fixture.js'
+} from '../browser/console-fixture.js'
+import { expectStatus } from '../setup/actors.js'
+import { createApiClient } from '../setup/api.js'
+import { totpCode } from '../setup/totp.js'
 
 let fixture: ConsoleFixture
 let page: Page

@@ -1,13 +1,13 @@
 /** `gatehouse keys`: list, rotate, and `rotate --now` after a compromise (docs/contract.md#signing-key-publication). */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { headingOf } from '../idp/browser.js'
+import { jwtHeader, POST_LOGOUT_REDIRECT_URI, Realm, readResponse, type TestClient } from '../idp/realm.js'
 import { createTenant, expectStatus } from '../setup/actors.js'
 import { type AnyJson, createApiClient } from '../setup/api.js'
 import { testSecretKey } from '../setup/database.js'
 import { runCli } from '../setup/process.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
 import { waitUntil } from '../setup/wait-until.js'
-import { headingOf } from './browser.js'
-import { jwtHeader, POST_LOGOUT_REDIRECT_URI, Realm, readResponse, type TestClient } from './realm.js'
 
 let app: TestApp
 let second: TestApp

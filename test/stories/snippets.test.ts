@@ -8,10 +8,15 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { decodeJwt } from 'jose'
 import type { Page } from 'playwright-core'
 import { packageRoot } from '../../src/platform/package-info.js'
+import {
+  addEntry,
+  type ConsoleFixture,
+  signInAsAdministrator,
+  startConsoleFixture,
+} from '../browser/console-fixture.js'
 import { createTenant, expectStatus, type Tenant } from '../setup/actors.js'
 import { freePorts } from '../setup/start-app.js'
 import { waitUntil } from '../setup/wait-until.js'
-import { addEntry, type ConsoleFixture, signInAsAdministrator, startConsoleFixture } from './console-fixture.js'
 
 let fixture: ConsoleFixture
 let tenant: Tenant

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { auth0Array, type ExportFile, keycloakRealm, logtoLines } from '../commands/export-files.js'
 import { errorMessageOf, headingOf } from '../idp/browser.js'
 import { Realm, redirectParametersOf, type TestClient } from '../idp/realm.js'
 import { createTenant, expectStatus } from '../setup/actors.js'
@@ -12,7 +13,6 @@ import { runCli, spawnCli } from '../setup/process.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
 import { totpCode } from '../setup/totp.js'
 import { waitUntil } from '../setup/wait-until.js'
-import { auth0Array, type ExportFile, keycloakRealm, logtoLines } from './export-files.js'
 
 let app: TestApp
 let folder: string
