@@ -13,7 +13,7 @@ import { routes } from '../../src/rest/routes.js'
 // biome-ignore format: a table with one row per section
 const coverage: Record<string, readonly string[]> = {
   'Servers and roles': ['stories/operation', 'stories/two-processes'],
-  Configuration: ['unit/config', 'commands/operation'],
+  Configuration: ['unit/config', 'stories/command-line'],
   'First start': ['contract/first-run', 'stories/readme'],
   'Probes and shutdown': ['stories/operation', 'security/database-unavailable'],
   'Account creation and administrators': ['security/administrators', 'commands/recover'],
@@ -54,7 +54,7 @@ const coverage: Record<string, readonly string[]> = {
   Accounts: ['contract/accounts'],
   'Account, ledger and payment method fields': ['contract/accounts', 'contract/payment-methods', 'contract/topups'],
   'Domains and payments': ['contract/domains', 'contract/payment-methods'],
-  'Payment challenge': ['contract/topups', 'contract/payment-resolution'],
+  'Payment challenge': ['contract/topups', 'stories/payment-resolution'],
   Issuers: ['contract/issuers'],
   'Issuer settings': ['contract/issuers', 'idp/issuer-settings'],
   'Password policy': ['contract/breached-passwords', 'platform/password-hashes'],
@@ -102,7 +102,7 @@ const coverage: Record<string, readonly string[]> = {
   'Grant and client rules': ['idp/grants/common-rules'],
   'Tokens and claims': ['idp/tokens'],
   Discovery: ['idp/discovery', 'idp/discovery-http'],
-  'Signing keys': ['idp/key-rotation', 'idp/key-compromise'],
+  'Signing keys': ['idp/key-rotation', 'stories/key-compromise'],
   'Signing key publication': ['idp/key-rotation', 'idp/discovery'],
   'Token exchange': ['idp/grants/token-exchange', 'idp/grants/exchange-policy'],
   'Proof of a mailbox': ['idp/login/email-methods', 'idp/login/email-first-verification'],
