@@ -634,8 +634,8 @@ async function mayRun(
   const variables = { a: accountId, ...(takes('issuerId') && { i: issuerId }), ...(takes('orgId') && { o: orgId }) }
   const { body } = await api.graphql(document, variables)
   // A caller without permissions at this path gets NOT_FOUND. Another error would mean that the caller is invalid.
-  if (!body.data) expect(body.errors).toMatchObject([{ extensions: { code: 'NOT_FOUND' } }])
-  return body.data?.permissions.mutations.includes(name) ?? false
+  if (!body.data?.permissions) expect(body.errors).toMatchObject([{ extensions: { code: 'NOT_FOUND' } }])
+  return body.data?.permissions?.mutations.includes(name) ?? false
 }
 
 /**
