@@ -483,7 +483,7 @@ describe('an account has at most 100 keys', () => {
   })
 })
 
-test('the Authorization header: any case of the scheme, one or more spaces, split at the first colon, no form decoding', async () => {
+test('the Authorization header has a scheme in any case and one or more spaces; it is split at the first colon, and its parts are not URL-decoded', async () => {
   const key = await create({ secret: `a+b%20c:${'d'.repeat(32)}` })
   const bare = createApiClient(app.baseUrl)
   const send = async (authorization: string) => (await bare.get(`${tenant.A}/issuers`, { authorization })).status

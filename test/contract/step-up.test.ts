@@ -164,8 +164,6 @@ test('the error names the maximum age, ends no session, and is the challenge of 
 
 test('callers without an interactive sign-in are exempt', async () => {
   const path = `/v1/accounts/${accountId}/api-keys`
-  const response = await afterSignInExpires(() =>
-    app.operator.post(path, { name: 'made by a program', restrictions: {} }),
-  )
+  const response = await afterSignInExpires(() => app.operator.post(path, { name: 'Automation', restrictions: {} }))
   expect(expectStatus(response, 201).data.secret_plain).toBeTruthy()
 })

@@ -216,8 +216,7 @@ function pgliteAdapter(database: PGlite): SqlDriverAdapter {
     executeRaw: ({ sql, args, argTypes }) =>
       withDriverErrors(async () => (await database.query(sql, args.map(toParameter(argTypes)))).affectedRows ?? 0),
     executeScript: (script) => withDriverErrors(async () => void (await database.exec(script))),
-    startTransaction: () =>
-      Promise.reject(new Error('startTransaction is not implemented, because a comparison uses no transaction')),
+    startTransaction: () => Promise.reject(new Error('a comparison of schemas uses no transaction')),
     getConnectionInfo: () => ({ schemaName: 'public', supportsRelationJoins: true }),
     dispose: async () => undefined,
   }
