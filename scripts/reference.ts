@@ -5,7 +5,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { settings } from '../src/config.js'
-import { readOperations } from '../src/graphql/operations.js'
 import { requiredPermissionOf } from '../src/graphql/required-permissions.js'
 import { schema } from '../src/graphql/schema.js'
 import { errorTable } from '../src/kernel/errors.js'
@@ -18,6 +17,7 @@ import { hiddenFields } from '../src/resources/events/event-fields.js'
 import { type Severity, severities } from '../src/resources/health/finding-definition.js'
 import { accountFindings, issuerFindings } from '../src/resources/health/findings.js'
 import { accountFacts, issuerFacts } from '../src/resources/health/health-facts.js'
+import { rootFieldName } from '../src/rest/operations.js'
 import { routes } from '../src/rest/routes.js'
 
 export const referenceFolder = join(packageRoot, 'docs/reference')
@@ -147,14 +147,12 @@ of the target and these fields:`,
 
 /** Returns the scopes that the routes of `/v1` and the root fields of GraphQL require. */
 function scopeRequirements(): { scope: string; route: string | undefined; field: string }[] {
-  const operations = [...readOperations('rest').values()]
   const roots = [schema().getQueryType(), schema().getMutationType(), schema().getSubscriptionType()].flatMap((type) =>
     Object.values(type?.getFields() ?? {}),
   )
   return roots.flatMap((field) => {
     const { scope, additionalScope } = requiredPermissionOf(field) ?? {}
-    const names = operations.filter((operation) => operation.field === field).map(({ name }) => name)
-    const route = routes.find(({ operation }) => names.includes(operation))
+    const route = routes.find((candidate) => rootFieldName(candidate) === field.name)
     const shown = route?.path
       .replace('/v1/accounts/{account_id}', 'A')
       .replace('A/issuers/{issuer_id}', 'I')

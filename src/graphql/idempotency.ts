@@ -3,7 +3,7 @@
  * before the work, and stores the response in the transaction of the change. After a crash, either the change and the
  * response are stored or neither of them, except for work that commits its own transactions (`commitsItself`). If the
  * response is not stored, the key can be used again when the lease expires. Some responses are never stored
- * (`ResponseStorage`).
+ * (`ResponseStorage` in src/resources/graphql-types.ts).
  */
 import { createHmac } from 'node:crypto'
 import { canonicalJson } from '../kernel/canonical-json.js'
@@ -13,6 +13,7 @@ import { limits } from '../kernel/limits.js'
 import type { Context } from '../platform/context.js'
 import { leaseSql, newLeaseOwner } from '../platform/jobs/lease.js'
 import { transaction } from '../platform/postgres/transaction.js'
+import type { ResponseStorage } from '../resources/graphql-types.js'
 
 /** A response that can be stored and replayed. */
 export interface StoredResponse {
@@ -23,12 +24,6 @@ export interface StoredResponse {
   /** Headers that only the first response has, because they are not stored. */
   headers?: Record<string, string>
 }
-
-/**
- * How a response is stored: `plain`; `encrypted`, if it contains a secret but must be replayed; or `never`
- * (docs/contract.md#idempotency-key).
- */
-export type ResponseStorage = 'plain' | 'encrypted' | 'never'
 
 /** The key and the fingerprints of a request. */
 export interface IdempotencyKeyUse {

@@ -23,45 +23,17 @@ import {
   checkIdempotencyKey,
   fingerprintsOf,
   type IdempotentCall,
-  type ResponseStorage,
   requireSameRequest,
   runIdempotently,
 } from './idempotency.js'
-import { commitsItself, requiredPermissionOf, resourcePathOf } from './required-permissions.js'
+import { commitsItself, requiredPermissionOf, resourcePathOf, responseStorageOf } from './required-permissions.js'
 import { rootFieldsOf } from './root-fields.js'
 import { schema } from './schema.js'
 
 /**
- * Mutations whose responses always contain a secret. The responses are never stored, so a repeated request runs the
- * mutation again (docs/contract.md#idempotency-key).
- */
-const neverCached = new Set([
-  'createAccount',
-  'createApiKey',
-  'rotateApiKey',
-  'createOrganizationApiKey',
-  'rotateOrganizationApiKey',
-  'createOrganizationInvitation',
-  'resendOrganizationInvitation',
-  'rotateClientSecret',
-  'completeEnrollment',
-  'createPersonalToken',
-])
-
-/** Returns how the response of a mutation outside `neverCached` is stored, which depends on its input. */
-function responseStorageOf(mutation: string, input: unknown): ResponseStorage {
-  const { confidential, type, auth } = (input ?? {}) as { confidential?: boolean; type?: string; auth?: string }
-  if (mutation === 'createClient' && confidential === true) return 'never'
-  if (mutation === 'createAgentVerifier' && type === 'secret') return 'never'
-  if (mutation === 'createWebhook' && auth !== 'none') return 'never'
-  if (mutation === 'createVerifier' && type === 'backup_codes') return 'never'
-  return mutation === 'createVerifier' && type === 'totp_enrollment' ? 'encrypted' : 'plain'
-}
-
-/**
  * Returns the call of a mutation with an idempotencyKey, for an authorized caller. The arguments are read before they
  * are validated, so that a key that is used again with an invalid input is reported as reuse of the key.
- * @returns undefined for every other operation, for a mutation in `neverCached`, and for a mutation with missing or
+ * @returns undefined for every other operation, for a mutation whose response is never stored, and for a mutation with missing or
  *   unsafe path arguments
  * @throws invalid_request when the document has a key and several mutations, or the length of the key is invalid; the
  *   errors of `authorize`
@@ -91,7 +63,8 @@ async function idempotentCallOf(
     )
   const [{ field, args }] = keyed as [(typeof keyed)[number]]
   const key = checkIdempotencyKey('idempotencyKey', args['idempotencyKey'] as string)
-  if (neverCached.has(field.name)) return undefined
+  const storage = responseStorageOf(field) ?? 'plain'
+  if (storage === 'never') return undefined
   // With missing or unsafe path arguments, the request has no resource path and is rejected by validation.
   const pathArguments = field.args.filter(({ name }) => name in resourcePathOf({}))
   const hasResourcePath = pathArguments.every(
@@ -105,7 +78,8 @@ async function idempotentCallOf(
   // caller's permissions, because the selected relations require their own scopes.
   const name = `graphql ${operation.name?.value ?? ''}`
   const parts = [name, print(document), canonicalJson(requestVariables), authorityFingerprint(actor)]
-  const responseStorage = responseStorageOf(field.name, args['input'])
+  const input = (args['input'] ?? {}) as Record<string, unknown>
+  const responseStorage = typeof storage === 'function' ? storage(input) : storage
   return {
     accountId,
     key,

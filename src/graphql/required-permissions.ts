@@ -2,7 +2,7 @@
 import type { GraphQLField } from 'graphql'
 import type { RequiredPermission, ResourcePath } from '../access/authorize.js'
 import type { Context } from '../platform/context.js'
-import type { FieldExtensions } from '../resources/graphql-types.js'
+import type { FieldExtensions, StorageOf } from '../resources/graphql-types.js'
 
 const extensionsOf = (field: GraphQLField<unknown, Context>): FieldExtensions => field.extensions
 
@@ -24,6 +24,10 @@ export const requiresRecentSignIn = (field: GraphQLField<unknown, Context>): boo
 /** Returns true if the resolver of the field commits its own transactions (`@ManagesOwnTransactions`). */
 export const commitsItself = (field: GraphQLField<unknown, Context>): boolean =>
   extensionsOf(field).commitsItself === true
+
+/** Returns how the response of a mutation is stored (`@ReturnsSecret`); undefined if it contains no secret. */
+export const responseStorageOf = (field: GraphQLField<unknown, Context>): StorageOf | undefined =>
+  extensionsOf(field).responseStorage
 
 /** Returns the resource path of the arguments `accountId`, `issuerId` and `orgId`. */
 export const resourcePathOf = ({ accountId, issuerId, orgId }: Record<string, unknown>): ResourcePath => ({

@@ -45,7 +45,13 @@ import { WebhookDeliveryResolver } from '../resources/webhooks/deliveries.graphq
 import { WebhookResolver } from '../resources/webhooks/webhooks.graphql.js'
 import { CallerResolver } from './caller.js'
 import { PermissionsResolver } from './permissions.js'
-import { commitsItself, requiredPermissionOf, requiresRecentSignIn, resourcePathOf } from './required-permissions.js'
+import {
+  commitsItself,
+  requiredPermissionOf,
+  requiresRecentSignIn,
+  resourcePathOf,
+  responseStorageOf,
+} from './required-permissions.js'
 
 const resolvers = [
   AccountResolver,
@@ -101,17 +107,35 @@ let cachedSchema: GraphQLSchema | undefined
 
 /** Returns the schema, which is built once. @throws Error that lists fields without a scope */
 export function schema(): GraphQLSchema {
-  cachedSchema ??= addGuards(
-    buildSchemaSync({
-      resolvers: [...resolvers],
-      orphanedTypes: [...interfaceImplementations],
-      validate: false,
-      emitSchemaFile: false,
-      pubSub: noPubSub,
-    }),
+  cachedSchema ??= describeKeys(
+    addGuards(
+      buildSchemaSync({
+        resolvers: [...resolvers],
+        orphanedTypes: [...interfaceImplementations],
+        validate: false,
+        emitSchemaFile: false,
+        pubSub: noPubSub,
+      }),
+    ),
   )
   return cachedSchema
 }
+
+/** Says in the description of `idempotencyKey` if the response of a mutation is never replayed. */
+function describeKeys(schema: GraphQLSchema): GraphQLSchema {
+  for (const field of Object.values(schema.getMutationType()!.getFields())) {
+    const key = field.args.find(({ name }) => name === 'idempotencyKey')
+    const storage = responseStorageOf(field)
+    if (key && storage === 'never') key.description = neverReplayed
+    else if (key && typeof storage === 'function') key.description = `${key.description} ${replayedWithoutSecret}`
+  }
+  return schema
+}
+
+const neverReplayed =
+  'Has no effect: the response contains a secret, is never stored, and a repeated request runs the mutation again.'
+const replayedWithoutSecret =
+  'A response with a secret that is shown once is never stored: a repeated request then runs the mutation again.'
 
 /** Returns the SDL, as committed in graphql/schema.graphql. */
 export const sdl = (): string => `${printSchema(lexicographicSortSchema(schema()))}\n`
@@ -155,7 +179,8 @@ function guardField(
     const path =
       parent === undefined ? resourcePathOf(args) : resourcePathOf(pathIdsOfParent(parent, source as ParentRow))
     if (permission.movesToIssuer) delete path.orgId
-    const allowed = await authorize(context, permission, path)
+    const isAuthorized = parent === undefined && context.authorizedField === field.name
+    const allowed = isAuthorized ? context : await authorize(context, permission, path)
     if (isRecentSignInRequired) requireRecentSignIn(allowed)
     const work = (tx: Context) => resolve(source, args, tx, info)
     return parent === undefined ? withMetering(allowed, field.name, path.accountId, work) : work(allowed)

@@ -56,9 +56,12 @@ function errorDetails(
  */
 export type WithoutUndefined<T> = T extends object ? { [K in keyof T]: Exclude<T[K], undefined> } : T
 
+/** The values that `checkInput` has returned, with their schema. */
+const checkedValues = new WeakMap<object, z.ZodType>()
+
 /**
  * Validates an input against a schema and returns its parsed fields. A field that the input does not contain has no key
- * in the result.
+ * in the result. Values that this function has returned for the same schema are not validated again.
  * @param prefix the path of the input in the request, for the field names of errors
  * @throws invalid_request with one detail per error
  */
@@ -67,9 +70,13 @@ export function checkInput<T extends object>(
   value: unknown,
   prefix: readonly PropertyKey[] = [],
 ): WithoutUndefined<T> {
+  if (typeof value === 'object' && value !== null && checkedValues.get(value) === schema)
+    return value as WithoutUndefined<T>
   const result = schema.safeParse(value)
   if (!result.success) throw invalidFields(errorDetails(result.error.issues, value, prefix))
-  return Object.fromEntries(Object.entries(result.data).filter(([, part]) => part !== undefined)) as WithoutUndefined<T>
+  const values = Object.fromEntries(Object.entries(result.data).filter(([, part]) => part !== undefined))
+  checkedValues.set(values, schema)
+  return values as WithoutUndefined<T>
 }
 
 /**
@@ -148,6 +155,8 @@ export const fieldSchemas = {
     .min(0, 'must not be negative.')
     .max(limits.maxTimestamp, 'must be before the year 10000.'),
   boolean: z.boolean('must be true or false.'),
+  oneOf: <Value extends string>(values: readonly Value[]) =>
+    z.enum(values, `must be ${values.length === 2 ? values.join(' or ') : `one of ${values.join(', ')}`}.`),
 }
 
 /**

@@ -64,6 +64,10 @@ export interface Context extends Gatehouse {
    * continues on its next run.
    */
   readonly stopSignal?: AbortSignal
+  /** Set for requests to `/v1`: the root field for which the caller was authorized, which is not authorized again. */
+  readonly authorizedField?: string
+  /** Set for requests to `/v1`: the checked input of the mutation, which is not checked again. */
+  readonly checkedInput?: object | undefined
   /** Set for requests with a streaming response. */
   readonly stream?: ResponseStream
 }

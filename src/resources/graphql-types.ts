@@ -6,7 +6,7 @@
 
 import { GraphQLError, GraphQLScalarType } from 'graphql'
 import { GraphQLJSONObject } from 'graphql-scalars'
-import { ArgsType, type ClassType, Extensions, Field, ID, Int, ObjectType } from 'type-graphql'
+import { Arg, ArgsType, type ClassType, Extensions, Field, ID, Int, ObjectType } from 'type-graphql'
 import type { PlatformScope, ScopeAction, ScopeResource } from '../kernel/scopes.js'
 
 export const JSONObject = GraphQLJSONObject
@@ -40,7 +40,20 @@ export interface FieldExtensions {
   movesToIssuer?: boolean
   commitsItself?: boolean
   recentSignIn?: boolean
+  responseStorage?: StorageOf
+  once?: boolean
+  graphqlOnly?: boolean
+  inRest?: boolean
+  restName?: string
 }
+
+/**
+ * How the response of a mutation is stored for its Idempotency-Key (docs/contract.md#idempotency-key). A response that
+ * is never stored cannot be replayed, so a repeated request runs the mutation again.
+ */
+export type ResponseStorage = 'plain' | 'encrypted' | 'never'
+/** How the response of a mutation is stored; if it depends on the input, a function of the unchecked input. */
+export type StorageOf = ResponseStorage | ((input: Record<string, unknown>) => ResponseStorage)
 
 /**
  * GraphQL does not type extensions. This function makes the decorators use the keys that the permission check reads.
@@ -76,6 +89,22 @@ export const ManagesOwnTransactions = () => guardExtensions({ commitsItself: tru
 /** For mutations that require a recent sign-in if the console sends them (docs/contract.md#recent-sign-in). */
 export const RecentSignIn = () => guardExtensions({ recentSignIn: true })
 
+/**
+ * For mutations whose responses contain secrets: how the response is stored for its Idempotency-Key. `/v1` shows the
+ * fields with `once: true` for these mutations only.
+ */
+export const ReturnsSecret = (responseStorage: StorageOf = 'never') => guardExtensions({ responseStorage })
+
+/** For fields of a class without `@Property`: see `PropertyOptions.once` and `PropertyOptions.graphqlOnly`. */
+export const Once = () => guardExtensions({ once: true })
+export const GraphqlOnly = () => guardExtensions({ graphqlOnly: true })
+
+/** For a field of a class without `@Property`: see `PropertyOptions.restName`. */
+export const RestName = (restName: string) => guardExtensions({ restName })
+
+/** For relation fields that are part of the resource in `/v1`. */
+export const InRest = () => guardExtensions({ inRest: true })
+
 /** Micro-USD, which can exceed the 32 bits of the GraphQL type Int. */
 export const MicroUsd = new GraphQLScalarType<bigint | number, number>({
   name: 'MicroUsd',
@@ -93,19 +122,19 @@ function parseMicroUsd(value: unknown): number {
 
 @ArgsType()
 export class AccountPath {
-  @Field(() => ID)
+  @Field(() => ID, { description: 'The id of the account.' })
   accountId!: string
 }
 
 @ArgsType()
 export class IssuerPath extends AccountPath {
-  @Field(() => ID)
+  @Field(() => ID, { description: 'The id of the issuer.' })
   issuerId!: string
 }
 
 @ArgsType()
 export class OrganizationPath extends IssuerPath {
-  @Field(() => ID)
+  @Field(() => ID, { description: 'The id of the organization.' })
   orgId!: string
 }
 
@@ -147,7 +176,11 @@ export function pageType<T extends object>(Item: ClassType<T>) {
 export const enumOf = <T extends string>(values: readonly T[]): { [K in T]: K } =>
   Object.fromEntries(values.map((value) => [value, value])) as { [K in T]: K }
 
-/** Options of the arguments that many mutations have. */
+/** Parameters that many resolvers have. */
+export const IfMatch = () => Arg('ifMatch', () => String, ifMatchArg)
+/** A mutation only declares this parameter; src/graphql/idempotent-mutation.ts reads the argument. */
+export const IdempotencyKey = () => Arg('idempotencyKey', () => String, idempotencyKeyArg)
+
 export const ifMatchArg = {
   nullable: true,
   description: 'Like the If-Match header: a quoted version, a list of quoted versions, or *.',

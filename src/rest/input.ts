@@ -7,15 +7,20 @@ import {
   GraphQLInputObjectType,
   type GraphQLInputType,
   type GraphQLScalarType,
+  getNamedType,
   isListType,
   isNonNullType,
   typeFromAST,
 } from 'graphql'
+import type { z } from 'zod'
 import type { Operation } from '../graphql/operations.js'
 import { schema } from '../graphql/schema.js'
-import type { ErrorDetail } from '../kernel/errors.js'
+import { ApiError, type ErrorDetail } from '../kernel/errors.js'
 import { camelCase, normalizeMicroSign, snakeCase } from '../kernel/field-names.js'
+import { checkInput } from '../kernel/input.js'
 import { isObject } from '../kernel/merge-patch.js'
+import { rulesOfInput } from '../resources/declaration.js'
+import { toRestError } from './errors.js'
 
 /** Returns the variables of an operation with their types. */
 export function variableTypesOf(operation: Operation): Map<string, GraphQLInputType> {
@@ -25,6 +30,52 @@ export function variableTypesOf(operation: Operation): Map<string, GraphQLInputT
       typeFromAST(schema(), definition.type) as GraphQLInputType,
     ]),
   )
+}
+
+/** The body of a route: the fields of its input type and how they are checked. */
+export interface BodyInput {
+  isRequired: boolean
+  fields: ReturnType<GraphQLInputObjectType['getFields']>
+  /** Undefined for an input whose class is not declared with src/resources/declaration.ts yet. */
+  rules: z.ZodType<object> | undefined
+  type: GraphQLInputObjectType
+}
+
+/** Returns the body of a route for the type of its variable `input`. @throws Error for an input type without rules */
+export function bodyInput(type: GraphQLInputType): BodyInput {
+  const named = getNamedType(type) as GraphQLInputObjectType
+  const rules = rulesOfInput(named.name)?.rules as z.ZodType<object> | undefined
+  return { isRequired: isNonNullType(type), fields: named.getFields(), rules, type: named }
+}
+
+/**
+ * Checks a body.
+ * @param details receives an entry for each error
+ * @returns `input`: the body with GraphQL names; `checked`: the values that the rules return, if there is no error
+ */
+export function parseBody(
+  { fields, rules, type }: BodyInput,
+  body: Record<string, unknown>,
+  details: ErrorDetail[],
+): { input: object; checked?: object } {
+  if (!rules) return { input: parseInput(type, body, '', details) as object }
+  const input: Record<string, unknown> = {}
+  for (const [rawName, value] of Object.entries(body)) {
+    const name = normalizeMicroSign(rawName)
+    const key = camelCase(name)
+    if (snakeCase(key) !== name || !Object.hasOwn(fields, key))
+      details.push(errorDetail(name, 'unknown_field', 'is not a field that can be set here.'))
+    else if (Object.hasOwn(input, key)) details.push(errorDetail(name, 'repeated', 'must occur only once.'))
+    else input[key] = value
+  }
+  try {
+    return { input, checked: checkInput(rules, input) }
+  } catch (error) {
+    const restError = toRestError(error)
+    if (!(restError instanceof ApiError) || !restError.options.details) throw restError
+    details.push(...restError.options.details)
+    return { input }
+  }
 }
 
 const errorDetail = (field: string, code: string, message: string): ErrorDetail => ({ field, code, message })

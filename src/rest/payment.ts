@@ -15,20 +15,17 @@ export const paymentHeaders: Record<number, Record<string, unknown>> = {
   },
 }
 
-/**
- * The alias of the settlement in graphql/rest/payments.graphql. The settlement is returned in a header instead of the
- * body.
- */
-const SETTLEMENT_ALIAS = 'payment_response'
+/** The field of a top-up that `/v1` returns in a header instead of the body. */
+const SETTLEMENT = 'settlement'
 
 /** Returns a selection without the settlement, because the body of the response does not contain it. */
 export const withoutSettlement = (set: SelectionSetNode): SelectionSetNode => ({
   ...set,
-  selections: set.selections.filter((node) => node.kind !== 'Field' || node.alias?.value !== SETTLEMENT_ALIAS),
+  selections: set.selections.filter((node) => node.kind !== 'Field' || node.name.value !== SETTLEMENT),
 })
 
 /** Moves the settlement from the result of a paid operation to the PAYMENT-RESPONSE header. */
 export function splitSettlement(value: unknown): { headers: Record<string, string>; body: unknown } {
-  const { [SETTLEMENT_ALIAS]: settlement, ...body } = value as Record<string, unknown>
+  const { [SETTLEMENT]: settlement, ...body } = value as Record<string, unknown>
   return { headers: { 'PAYMENT-RESPONSE': Buffer.from(JSON.stringify(settlement)).toString('base64') }, body }
 }

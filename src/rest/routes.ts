@@ -1,6 +1,6 @@
 /**
- * The routes of `/v1`, in the order of docs/contract.md#core-api-endpoints. Each route runs one operation of
- * graphql/rest. The OpenAPI document, and the tests that run for every route, use this table.
+ * The routes of `/v1`, in the order of docs/contract.md#core-api-endpoints. Each route runs one root
+ * field of the GraphQL schema (src/rest/operations.ts). The OpenAPI document, and the tests that run for every route, use this table.
  */
 
 /** Path prefixes of an account, an issuer and an organization. */
@@ -11,7 +11,7 @@ const O = `${I}/organizations/{org_id}`
 export interface Route {
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   path: string
-  /** The name of the operation in graphql/rest. */
+  /** The operationId. The root field is `clients` for `listClients`, `client` for `getClient`, otherwise equal. */
   operation: string
   summary: string
   success: 200 | 201 | 202 | 204
@@ -19,15 +19,8 @@ export interface Route {
   errors: readonly number[]
   /** True if the route supports If-Match (docs/contract.md#etag-and-if-match). */
   ifMatch?: true
-  /**
-   * True, or a function that returns true for the body, if the response contains a secret. Such a response is never
-   * stored for its Idempotency-Key, so a repeated request runs again (docs/contract.md#idempotency-key).
-   */
-  neverCached?: true | ((body: Record<string, unknown>) => boolean)
-  /**
-   * Returns true if the response to this body contains a secret but must be replayed, so that it is stored encrypted.
-   */
-  encrypted?: (body: Record<string, unknown>) => boolean
+  /** Fields that only GraphQL has in other operations of the same type. */
+  extraFields?: readonly string[]
   /**
    * True if the route requires an x402 payment, with the headers PAYMENT-SIGNATURE and PAYMENT-RESPONSE
    * (docs/contract.md#payment-challenge).
@@ -47,6 +40,8 @@ export interface Route {
 
 const readErrors = [404] as const
 const writeErrors = [400, 404, 412] as const
+
+const organizationKeyFields = ['issuerId', 'orgId', 'type'] as const
 
 // biome-ignore format: a table, one row a route
 export const routes: readonly Route[] = [
@@ -80,11 +75,11 @@ export const routes: readonly Route[] = [
   { method: 'DELETE', path: `${I}/auth-methods/{method_id}`, operation: 'deleteAuthMethod', summary: 'Remove an authentication method', success: 204, errors: [404, 409, 412], ifMatch: true },
 
   { method: 'GET', path: `${I}/clients`, operation: 'listClients', summary: 'List clients', success: 200, errors: [] },
-  { method: 'POST', path: `${I}/clients`, operation: 'createClient', summary: 'Register a client', success: 201, errors: [400], neverCached: (body) => body['confidential'] === true },
+  { method: 'POST', path: `${I}/clients`, operation: 'createClient', summary: 'Register a client', success: 201, errors: [400] },
   { method: 'GET', path: `${I}/clients/{client_id}`, operation: 'getClient', summary: 'Get a client', success: 200, errors: readErrors },
   { method: 'PATCH', path: `${I}/clients/{client_id}`, operation: 'updateClient', summary: 'Update a client', success: 200, errors: [...writeErrors, 409], ifMatch: true },
   { method: 'DELETE', path: `${I}/clients/{client_id}`, operation: 'deleteClient', summary: 'Delete a client', success: 204, errors: [404, 409, 412], ifMatch: true },
-  { method: 'POST', path: `${I}/clients/{client_id}/secret/rotate`, operation: 'rotateClientSecret', summary: 'Rotate the secret of a client; the old secret stays valid for 15 minutes', success: 200, errors: [400, 404], neverCached: true },
+  { method: 'POST', path: `${I}/clients/{client_id}/secret/rotate`, operation: 'rotateClientSecret', summary: 'Rotate the secret of a client; the old secret stays valid for 15 minutes', success: 200, errors: [400, 404] },
 
   { method: 'GET', path: `${I}/users`, operation: 'listUsers', summary: 'List users; usernames are hashed', success: 200, errors: [] },
   { method: 'POST', path: `${I}/users`, operation: 'createUser', summary: 'Create a user', success: 201, errors: [400, 409] },
@@ -92,9 +87,9 @@ export const routes: readonly Route[] = [
   { method: 'PATCH', path: `${I}/users/{user_id}`, operation: 'updateUser', summary: 'Update a user', success: 200, errors: [400, 404, 409, 412], ifMatch: true },
   { method: 'DELETE', path: `${I}/users/{user_id}`, operation: 'deleteUser', summary: 'Delete a user; the data is deleted later', success: 202, errors: [404, 409, 412], ifMatch: true },
   { method: 'GET', path: `${I}/users/{user_id}/verifiers`, operation: 'listVerifiers', summary: "List a user's verifiers", success: 200, errors: readErrors },
-  { method: 'POST', path: `${I}/users/{user_id}/verifiers`, operation: 'createVerifier', summary: 'Create a verifier of a user', success: 201, errors: [400, 404, 409], neverCached: (body) => body['type'] === 'backup_codes', encrypted: (body) => body['type'] === 'totp_enrollment' },
+  { method: 'POST', path: `${I}/users/{user_id}/verifiers`, operation: 'createVerifier', summary: 'Create a verifier of a user', success: 201, errors: [400, 404, 409] },
   { method: 'POST', path: `${I}/users/{user_id}/verifiers/passkey-challenge`, operation: 'challengePasskey', summary: 'Create a challenge for registering a passkey in a browser', success: 201, errors: [400, 404] },
-  { method: 'POST', path: `${I}/users/{user_id}/verifiers/complete-enrollment`, operation: 'completeEnrollment', summary: 'Complete a TOTP enrollment with a code', success: 200, errors: [400, 404, 409], neverCached: true },
+  { method: 'POST', path: `${I}/users/{user_id}/verifiers/complete-enrollment`, operation: 'completeEnrollment', summary: 'Complete a TOTP enrollment with a code', success: 200, errors: [400, 404, 409] },
   { method: 'GET', path: `${I}/users/{user_id}/verifiers/{verifier_id}`, operation: 'getVerifier', summary: 'Get a verifier', success: 200, errors: readErrors },
   { method: 'PATCH', path: `${I}/users/{user_id}/verifiers/{verifier_id}`, operation: 'updateVerifier', summary: 'Update a verifier', success: 200, errors: [400, 404] },
   { method: 'DELETE', path: `${I}/users/{user_id}/verifiers/{verifier_id}`, operation: 'deleteVerifier', summary: 'Remove a verifier', success: 204, errors: [404] },
@@ -118,32 +113,32 @@ export const routes: readonly Route[] = [
   { method: 'POST', path: `${O}/groups/{group_id}/members`, operation: 'addOrganizationGroupMember', summary: 'Add a member to a group', success: 201, errors: [400, 404, 409] },
   { method: 'DELETE', path: `${O}/groups/{group_id}/members/{member_id}`, operation: 'removeOrganizationGroupMember', summary: 'Remove a member from a group', success: 204, errors: readErrors },
   { method: 'GET', path: `${O}/invitations`, operation: 'listOrganizationInvitations', summary: 'List invitations', success: 200, errors: readErrors },
-  { method: 'POST', path: `${O}/invitations`, operation: 'createOrganizationInvitation', summary: 'Invite a person by email', success: 201, errors: [400, 404, 409], neverCached: true },
+  { method: 'POST', path: `${O}/invitations`, operation: 'createOrganizationInvitation', summary: 'Invite a person by email', success: 201, errors: [400, 404, 409] },
   { method: 'GET', path: `${O}/invitations/{invitation_id}`, operation: 'getOrganizationInvitation', summary: 'Get an invitation', success: 200, errors: readErrors, hasDerivedFields: true },
-  { method: 'POST', path: `${O}/invitations/{invitation_id}/resend`, operation: 'resendOrganizationInvitation', summary: 'Resend an invitation with a new token and expiry time', success: 200, errors: [400, 404, 409], neverCached: true },
+  { method: 'POST', path: `${O}/invitations/{invitation_id}/resend`, operation: 'resendOrganizationInvitation', summary: 'Resend an invitation with a new token and expiry time', success: 200, errors: [400, 404, 409] },
   { method: 'POST', path: `${O}/invitations/{invitation_id}/revoke`, operation: 'revokeOrganizationInvitation', summary: 'Revoke an invitation', success: 200, errors: [400, 404] },
 
-  { method: 'GET', path: `${O}/api-keys`, operation: 'listOrganizationApiKeys', summary: "List an organization's API keys", success: 200, errors: readErrors },
-  { method: 'POST', path: `${O}/api-keys`, operation: 'createOrganizationApiKey', summary: 'Create an API key of an organization', success: 201, errors: [400, 404, 429], neverCached: true },
-  { method: 'GET', path: `${O}/api-keys/{key_id}`, operation: 'getOrganizationApiKey', summary: 'Get an API key of an organization', success: 200, errors: readErrors, hasDerivedFields: true },
-  { method: 'PATCH', path: `${O}/api-keys/{key_id}`, operation: 'updateOrganizationApiKey', summary: 'Update an API key of an organization', success: 200, errors: writeErrors, ifMatch: true },
+  { method: 'GET', path: `${O}/api-keys`, operation: 'listOrganizationApiKeys', summary: "List an organization's API keys", success: 200, errors: readErrors, extraFields: organizationKeyFields },
+  { method: 'POST', path: `${O}/api-keys`, operation: 'createOrganizationApiKey', summary: 'Create an API key of an organization', success: 201, errors: [400, 404, 429], extraFields: organizationKeyFields },
+  { method: 'GET', path: `${O}/api-keys/{key_id}`, operation: 'getOrganizationApiKey', summary: 'Get an API key of an organization', success: 200, errors: readErrors, hasDerivedFields: true, extraFields: organizationKeyFields },
+  { method: 'PATCH', path: `${O}/api-keys/{key_id}`, operation: 'updateOrganizationApiKey', summary: 'Update an API key of an organization', success: 200, errors: writeErrors, ifMatch: true, extraFields: organizationKeyFields },
   { method: 'DELETE', path: `${O}/api-keys/{key_id}`, operation: 'deleteOrganizationApiKey', summary: 'Revoke an API key of an organization; no response body', success: 204, errors: [404, 412], ifMatch: true },
-  { method: 'POST', path: `${O}/api-keys/{key_id}/rotate`, operation: 'rotateOrganizationApiKey', summary: 'Rotate the secret of an organization API key; the old secret stays valid for 15 minutes', success: 200, errors: [400, 404], neverCached: true },
-  { method: 'POST', path: `${O}/api-keys/{key_id}/block`, operation: 'blockOrganizationApiKey', summary: 'Block an API key of an organization', success: 200, errors: [400, 404] },
-  { method: 'POST', path: `${O}/api-keys/{key_id}/unblock`, operation: 'unblockOrganizationApiKey', summary: 'Unblock an API key of an organization', success: 200, errors: [400, 404] },
-  { method: 'POST', path: `${O}/api-keys/{key_id}/revoke`, operation: 'revokeOrganizationApiKey', summary: 'Revoke an API key of an organization and return it', success: 200, errors: [400, 404] },
+  { method: 'POST', path: `${O}/api-keys/{key_id}/rotate`, operation: 'rotateOrganizationApiKey', summary: 'Rotate the secret of an organization API key; the old secret stays valid for 15 minutes', success: 200, errors: [400, 404], extraFields: organizationKeyFields },
+  { method: 'POST', path: `${O}/api-keys/{key_id}/block`, operation: 'blockOrganizationApiKey', summary: 'Block an API key of an organization', success: 200, errors: [400, 404], extraFields: organizationKeyFields },
+  { method: 'POST', path: `${O}/api-keys/{key_id}/unblock`, operation: 'unblockOrganizationApiKey', summary: 'Unblock an API key of an organization', success: 200, errors: [400, 404], extraFields: organizationKeyFields },
+  { method: 'POST', path: `${O}/api-keys/{key_id}/revoke`, operation: 'revokeOrganizationApiKey', summary: 'Revoke an API key of an organization and return it', success: 200, errors: [400, 404], extraFields: organizationKeyFields },
   { method: 'GET', path: `${A}/api-keys`, operation: 'listApiKeys', summary: 'List API keys', success: 200, errors: [] },
-  { method: 'POST', path: `${A}/api-keys`, operation: 'createApiKey', summary: 'Create an API key', success: 201, errors: [400, 429], neverCached: true },
+  { method: 'POST', path: `${A}/api-keys`, operation: 'createApiKey', summary: 'Create an API key', success: 201, errors: [400, 429] },
   { method: 'GET', path: `${A}/api-keys/{key_id}`, operation: 'getApiKey', summary: 'Get an API key', success: 200, errors: readErrors, hasDerivedFields: true },
   { method: 'PATCH', path: `${A}/api-keys/{key_id}`, operation: 'updateApiKey', summary: 'Update an API key', success: 200, errors: writeErrors, ifMatch: true },
   { method: 'DELETE', path: `${A}/api-keys/{key_id}`, operation: 'deleteApiKey', summary: 'Revoke an API key; no response body', success: 204, errors: [404, 412], ifMatch: true },
-  { method: 'POST', path: `${A}/api-keys/{key_id}/rotate`, operation: 'rotateApiKey', summary: 'Rotate the secret of an API key; the old secret stays valid for 15 minutes', success: 200, errors: [400, 404], neverCached: true },
+  { method: 'POST', path: `${A}/api-keys/{key_id}/rotate`, operation: 'rotateApiKey', summary: 'Rotate the secret of an API key; the old secret stays valid for 15 minutes', success: 200, errors: [400, 404] },
   { method: 'POST', path: `${A}/api-keys/{key_id}/block`, operation: 'blockApiKey', summary: 'Block an API key', success: 200, errors: [400, 404] },
   { method: 'POST', path: `${A}/api-keys/{key_id}/unblock`, operation: 'unblockApiKey', summary: 'Unblock an API key', success: 200, errors: [400, 404] },
   { method: 'POST', path: `${A}/api-keys/{key_id}/revoke`, operation: 'revokeApiKey', summary: 'Revoke an API key and return it', success: 200, errors: [400, 404] },
 
   { method: 'GET', path: `${I}/users/{user_id}/tokens`, operation: 'listPersonalTokens', summary: "List a user's personal tokens", success: 200, errors: [] },
-  { method: 'POST', path: `${I}/users/{user_id}/tokens`, operation: 'createPersonalToken', summary: 'Create a personal token', success: 201, errors: [400, 404, 429], neverCached: true },
+  { method: 'POST', path: `${I}/users/{user_id}/tokens`, operation: 'createPersonalToken', summary: 'Create a personal token', success: 201, errors: [400, 404, 429] },
   { method: 'GET', path: `${A}/tokens/{token_id}`, operation: 'getPersonalToken', summary: 'Get a personal token', success: 200, errors: readErrors, hasDerivedFields: true },
   { method: 'DELETE', path: `${A}/tokens/{token_id}`, operation: 'deletePersonalToken', summary: 'Revoke a personal token; no response body', success: 204, errors: [404, 412], ifMatch: true },
   { method: 'POST', path: `${A}/tokens/{token_id}/revoke`, operation: 'revokePersonalToken', summary: 'Revoke a personal token and return it', success: 200, errors: [400, 404] },
@@ -164,7 +159,7 @@ export const routes: readonly Route[] = [
   { method: 'PATCH', path: `${I}/agents/{agent_id}`, operation: 'updateAgent', summary: 'Update an agent', success: 200, errors: writeErrors, ifMatch: true },
   { method: 'DELETE', path: `${I}/agents/{agent_id}`, operation: 'deleteAgent', summary: 'Delete an agent with its verifiers', success: 204, errors: [404, 412], ifMatch: true },
   { method: 'GET', path: `${I}/agents/{agent_id}/verifiers`, operation: 'listAgentVerifiers', summary: "List an agent's verifiers", success: 200, errors: readErrors },
-  { method: 'POST', path: `${I}/agents/{agent_id}/verifiers`, operation: 'createAgentVerifier', summary: 'Create a verifier of an agent', success: 201, errors: [400, 404], neverCached: (body) => body['type'] === 'secret' },
+  { method: 'POST', path: `${I}/agents/{agent_id}/verifiers`, operation: 'createAgentVerifier', summary: 'Create a verifier of an agent', success: 201, errors: [400, 404] },
   { method: 'DELETE', path: `${I}/agents/{agent_id}/verifiers/{verifier_id}`, operation: 'deleteAgentVerifier', summary: 'Remove a verifier of an agent', success: 204, errors: [400, 404] },
 
   { method: 'GET', path: `${A}/notes`, operation: 'listNotes', summary: 'List notes, pinned first, then newest first', success: 200, errors: [] },
@@ -180,7 +175,7 @@ export const routes: readonly Route[] = [
   { method: 'GET', path: `${A}/events/{event_id}`, operation: 'getEvent', summary: 'Get an event', success: 200, errors: readErrors },
 
   { method: 'GET', path: `${A}/webhooks`, operation: 'listWebhooks', summary: 'List webhooks, newest first', success: 200, errors: [] },
-  { method: 'POST', path: `${A}/webhooks`, operation: 'createWebhook', summary: 'Create a webhook', success: 201, errors: [400, 429], neverCached: (body) => body['auth'] !== 'none' },
+  { method: 'POST', path: `${A}/webhooks`, operation: 'createWebhook', summary: 'Create a webhook', success: 201, errors: [400, 429] },
   { method: 'GET', path: `${A}/webhooks/{webhook_id}`, operation: 'getWebhook', summary: 'Get a webhook', success: 200, errors: readErrors, hasDerivedFields: true },
   { method: 'PATCH', path: `${A}/webhooks/{webhook_id}`, operation: 'updateWebhook', summary: 'Update a webhook', success: 200, errors: writeErrors, ifMatch: true },
   { method: 'DELETE', path: `${A}/webhooks/{webhook_id}`, operation: 'deleteWebhook', summary: 'Delete a webhook and cancel its pending deliveries', success: 204, errors: [404, 412], ifMatch: true },

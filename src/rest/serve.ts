@@ -9,24 +9,30 @@ import {
   authorityFingerprint,
   checkIdempotencyKey,
   fingerprintsOf,
-  type ResponseStorage,
   runIdempotently,
   type StoredResponse,
 } from '../graphql/idempotency.js'
-import { type Operation, readOperations, runOperation } from '../graphql/operations.js'
-import { commitsItself, requiredPermissionOf, resourcePathOf } from '../graphql/required-permissions.js'
+import { type Operation, runOperation } from '../graphql/operations.js'
+import {
+  commitsItself,
+  requiredPermissionOf,
+  resourcePathOf,
+  responseStorageOf,
+} from '../graphql/required-permissions.js'
 import type { Actor } from '../kernel/context.js'
 import { ApiError, badRequest, type ErrorDetail, insufficientScope, invalidFields } from '../kernel/errors.js'
 import { etagOf, matchesIfNoneMatch } from '../kernel/etag.js'
-import { camelCase, restNameOfAlias } from '../kernel/field-names.js'
+import { camelCase } from '../kernel/field-names.js'
 import { limits } from '../kernel/limits.js'
 import { isObject } from '../kernel/merge-patch.js'
 import { unsafeInputError } from '../kernel/safe-json.js'
 import { coversScope, isPlatformScope } from '../kernel/scopes.js'
 import type { Context } from '../platform/context.js'
 import { parseJsonBody, readBody, requireContentType } from '../platform/http/body.js'
+import type { ResponseStorage } from '../resources/graphql-types.js'
 import { toRestError } from './errors.js'
-import { parseInput, parseQuery, variableTypesOf } from './input.js'
+import { type BodyInput, bodyInput, parseBody, parseQuery, variableTypesOf } from './input.js'
+import { createOperation } from './operations.js'
 import { splitSettlement } from './payment.js'
 import { matchRoute, readingRoute } from './route-match.js'
 import { type Route, routes } from './routes.js'
@@ -34,7 +40,7 @@ import { ignoringUnchanged } from './unchanged-members.js'
 
 interface RouteBinding {
   operation: Operation
-  input: GraphQLInputType | undefined
+  input: BodyInput | undefined
   /** The types of the variables that are read from the query string, by name. */
   query: Map<string, GraphQLInputType>
 }
@@ -43,35 +49,33 @@ let routeBindings: Map<Route, RouteBinding> | undefined
 
 /**
  * Returns the operation of each route and the types of its variables. The result is created once.
- * @throws Error if an operation is missing or its variables do not match the route
+ * @throws Error if the schema has no operation for a route, or its variables do not match the route
  */
 export function loadRouteBindings(): Map<Route, RouteBinding> {
-  if (!routeBindings) {
-    const operations = readOperations('rest', restNameOfAlias)
-    routeBindings = new Map(routes.map((route) => [route, createRouteBinding(route, operations.get(route.operation))]))
-  }
+  routeBindings ??= new Map(routes.map((route) => [route, createRouteBinding(route)]))
   return routeBindings
 }
 
-function createRouteBinding(route: Route, operation: Operation | undefined): RouteBinding {
-  if (!operation)
-    throw new Error(`${route.method} ${route.path}: there is no operation ${route.operation} in graphql/rest.`)
+function createRouteBinding(route: Route): RouteBinding {
+  const operation = createOperation(route)
   const query = variableTypesOf(operation)
   for (const [, name] of route.path.matchAll(/\{(\w+)\}/g)) {
     if (!query.delete(camelCase(name!)))
       throw new Error(
-        `${route.operation} must declare the variable $${camelCase(name!)} for the path parameter ${name}.`,
+        `The root field of ${route.operation} must have the argument ${camelCase(name!)} for the path parameter ${name}.`,
       )
   }
   if (query.delete('ifMatch') !== (route.ifMatch === true))
-    throw new Error(`${route.operation} must declare the variable $ifMatch if and only if its route has ifMatch: true.`)
+    throw new Error(
+      `The root field of ${route.operation} must have the argument ifMatch if and only if its route has ifMatch: true.`,
+    )
   if (query.delete('paymentSignature') !== (route.payment === true))
     throw new Error(
-      `${route.operation} must declare the variable $paymentSignature if and only if its route has payment: true.`,
+      `The root field of ${route.operation} must have the argument paymentSignature if and only if its route has payment: true.`,
     )
   const input = query.get('input')
   query.delete('input')
-  return { operation, input, query }
+  return { operation, input: input && bodyInput(input), query }
 }
 
 /** A response of `/v1`. */
@@ -108,17 +112,20 @@ export async function serveRequest(
 
   // 2. Authorize.
   const pathVariables = Object.fromEntries(Object.entries(parameters).map(([name, value]) => [camelCase(name), value]))
-  const { actor } = await authorize(context, requiredPermissionOf(operation.field)!, resourcePathOf(pathVariables))
+  const permission = requiredPermissionOf(operation.field)!
+  const allowed = await authorize(context, permission, resourcePathOf(pathVariables))
+  const authorized: Context = { ...allowed, authorizedField: operation.field.name }
 
   // 3. Define the work: validate the input and run the operation.
   const text = route.method === 'GET' ? '' : await readBody(request, limits.maxRestBodyBytes)
   const runWith = async (tx: Context, body: unknown): Promise<StoredResponse> => {
-    const variables = { ...pathVariables, ...readInputs({ input, query }, search, body) }
+    const { checked, ...inputs } = readInputs({ input, query }, search, body)
+    const variables: Record<string, unknown> = { ...pathVariables, ...inputs.variables }
     if (route.ifMatch && request.headers['if-match'] !== undefined) variables['ifMatch'] = request.headers['if-match']
     const payment = request.headers['payment-signature']
     if (route.payment && payment !== undefined) variables['paymentSignature'] = String(payment)
     try {
-      return createResponse(route, await runOperation(operation, tx, variables))
+      return createResponse(route, await runOperation(operation, { ...tx, checkedInput: checked }, variables))
     } catch (error) {
       throw toRestError(error)
     }
@@ -138,22 +145,25 @@ export async function serveRequest(
   // 4. Replay a stored response for the Idempotency-Key, or run the work.
   const runOnce = async (key: string): Promise<StoredResponse> => {
     const body = parseBodyLeniently(text)
-    const responseStorage = responseStorageOf(route, body)
+    const responseStorage = storageOf(operation, body)
     const fingerprints = fingerprintsOf(
       context,
       path,
       text,
-      ...(responseStorage === 'encrypted' ? [authorityFingerprint(actor)] : []),
+      ...(responseStorage === 'encrypted' ? [authorityFingerprint(allowed.actor)] : []),
     )
-    const accountId = parameters['account_id'] ?? actor.accountId ?? ''
+    const accountId = parameters['account_id'] ?? allowed.actor.accountId ?? ''
     const call = { accountId, key, fingerprints, responseStorage, commitsItself: commitsItself(operation.field) }
-    const answer = await runIdempotently(context, call, work)
-    if (answer.replayed) requireReplayAllowed(actor, body)
+    const answer = await runIdempotently(authorized, call, work)
+    if (answer.replayed) requireReplayAllowed(allowed.actor, body)
     return answer
   }
   const key = route.method === 'POST' ? request.headers['idempotency-key'] : undefined
-  const isKeyed = key !== undefined && checkIdempotencyKey('Idempotency-Key', String(key)) && route.neverCached !== true
-  const answer = isKeyed ? await runOnce(String(key)) : await work(context)
+  const isKeyed =
+    key !== undefined &&
+    checkIdempotencyKey('Idempotency-Key', String(key)) &&
+    responseStorageOf(operation.field) !== 'never'
+  const answer = isKeyed ? await runOnce(String(key)) : await work(authorized)
 
   // 5. Evaluate If-None-Match.
   const tag = route.method === 'GET' && !route.hasDerivedFields ? answer.etag : null
@@ -173,27 +183,26 @@ const splitUrl = (url: string): [string, string] => {
 
 /**
  * Reads the variables from the query and the body.
+ * @returns `checked`: the checked input, which the resolver does not check again
  * @throws invalid_request with all errors in the query and the body
  */
 function readInputs(
   { input, query }: Pick<RouteBinding, 'input' | 'query'>,
   search: string,
   body: unknown,
-): Record<string, unknown> {
+): { variables: Record<string, unknown>; checked?: object | undefined } {
   const details: ErrorDetail[] = []
   const parameters = new URLSearchParams(search)
   const inputError = unsafeInputError([...parameters.entries()].flat())
   if (inputError) throw badRequest(inputError.replace(/^\[\d+\]/, 'The query'))
   const variables = parseQuery(query, parameters, details)
   if (body !== undefined && !isObject(body)) throw badRequest('The body must be a JSON object.')
-  if (input) {
-    const required = String(input).endsWith('!')
-    if (body !== undefined || required) variables['input'] = parseInput(input, body ?? {}, '', details)
-  } else if (body !== undefined && Object.keys(body).length > 0) {
+  if (!input && body !== undefined && Object.keys(body).length > 0)
     throw badRequest('This request must not have a body.')
-  }
+  const isRead = input && (body !== undefined || input.isRequired)
+  const read = isRead ? parseBody(input, (body ?? {}) as Record<string, unknown>, details) : undefined
   if (details.length > 0) throw invalidFields(details)
-  return variables
+  return { variables: { ...variables, ...(read && { input: read.input }) }, checked: read?.checked }
 }
 
 /** Parses a body that was not validated yet. Returns an empty object if the body is not a JSON object. */
@@ -220,9 +229,9 @@ function requireReplayAllowed(actor: Actor, { scopes, settings }: Record<string,
   }
 }
 
-function responseStorageOf({ neverCached, encrypted }: Route, body: Record<string, unknown>): ResponseStorage {
-  if (typeof neverCached === 'function' && neverCached(body)) return 'never'
-  return encrypted?.(body) ? 'encrypted' : 'plain'
+function storageOf({ field }: Operation, body: Record<string, unknown>): ResponseStorage {
+  const storage = responseStorageOf(field) ?? 'plain'
+  return typeof storage === 'function' ? storage(body) : storage
 }
 
 const serializeUnwrapped = ({ omittedWhenNull }: Route, value: unknown): string =>

@@ -1,5 +1,5 @@
 import DataLoader from 'dataloader'
-import { checkPageLimit, type Page } from '../../kernel/pagination.js'
+import { checkPageLimit, type Page, type PageRequest } from '../../kernel/pagination.js'
 import type { Context } from '../context.js'
 
 /**
@@ -36,6 +36,25 @@ export function pageLoader<T>(
   const limitedLoad = loadersByLimit.get(size) ?? ((tx, keys) => loadBatch(tx, keys, size))
   loadersByLimit.set(size, limitedLoad)
   return loader(context, limitedLoad as (context: Context, keys: readonly string[]) => Promise<Page<T>[]>)
+}
+
+/**
+ * Returns a page of a relation: the first page with the DataLoader for many parents, a later page with the list itself.
+ * @param page the arguments of the relation
+ * @param relation `key`: the key of the parent; `firstPages`: returns the first pages of many parents, see `pageLoader`;
+ *   `list`: lists the entries of this parent after a cursor
+ * @throws invalid_request for an invalid limit or cursor
+ */
+export function relatedPage<T>(
+  context: Context,
+  page: PageRequest,
+  relation: {
+    key: string
+    firstPages: (context: Context, keys: readonly string[], limit: number) => Promise<Page<T>[]>
+    list: () => Promise<Page<T>>
+  },
+): Promise<Page<T>> {
+  return page.cursor ? relation.list() : pageLoader(context, relation.firstPages, page.limit).load(relation.key)
 }
 
 /** The batch functions by list and page size. Each must be the same function for all requests, see `loader`. */

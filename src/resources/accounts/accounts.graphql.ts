@@ -22,12 +22,14 @@ import { EventPage } from '../events/events.graphql.js'
 import {
   AccountPath,
   Authenticated,
+  InRest,
   idempotencyKeyArg,
   ifMatchArg,
   JSONObject,
   OperatorOnly,
   pageType,
   RecentSignIn,
+  ReturnsSecret,
   Scope,
   SearchablePageArgs,
   Timestamp,
@@ -156,6 +158,7 @@ export class AccountResolver {
   })
   @OperatorOnly()
   @RecentSignIn()
+  @ReturnsSecret()
   createAccount(
     @Ctx() context: Context,
     @Arg('input', () => CreateAccountInput) input: CreateAccountInput,
@@ -183,6 +186,7 @@ export class AccountResolver {
   /** The domains are a part of the account, so a caller who can read the account needs no other scope to read them. */
   @FieldResolver(() => [Domain])
   @Authenticated()
+  @InRest()
   async domains(@Ctx() context: Context, @Root() account: AccountWithDomains): Promise<DomainRow[]> {
     return account.domains ?? loader(context, listDomainsOf).load(account.id)
   }

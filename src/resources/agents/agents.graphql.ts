@@ -25,6 +25,7 @@ import {
   ifMatchArg,
   JSONObject,
   pageType,
+  RestName,
   Scope,
   SearchablePageArgs,
   Timestamp,
@@ -71,6 +72,7 @@ export class Agent {
   @Field(() => String, { nullable: true })
   statusReason!: string | null
   @Field(() => [AgentVerifierTypeEnum], { description: 'The types of the verifiers that the agent has.' })
+  @RestName('verifiers')
   verifierTypes!: AgentVerifierType[]
   @Field(() => Timestamp)
   createdAt!: number

@@ -20,9 +20,11 @@ import {
   enumOf,
   IssuerPath,
   idempotencyKeyArg,
+  Once,
   PageArgs,
   pageType,
   RecentSignIn,
+  ReturnsSecret,
   Scope,
   Timestamp,
 } from '../graphql-types.js'
@@ -53,6 +55,7 @@ export class AgentVerifier {
   @Field(() => String, { nullable: true, description: 'The CAIP-2 chain ID of a wallet; null for a secret.' })
   network!: string | null
   @Field(() => String, { nullable: true, description: 'The secret. Only the response to its creation contains it.' })
+  @Once()
   secret?: string | null
   @Field(() => Timestamp, { nullable: true, description: 'When the agent last authenticated with this verifier.' })
   lastUsedAt!: number | null
@@ -109,6 +112,7 @@ export class AgentVerifierResolver {
   })
   @Scope('issuers.agents.verifiers', 'write')
   @RecentSignIn()
+  @ReturnsSecret(({ type }) => (type === 'secret' ? 'never' : 'plain'))
   async createAgentVerifier(
     @Ctx() context: Context,
     @Args(() => AgentVerifiersPath) path: AgentVerifiersPath,

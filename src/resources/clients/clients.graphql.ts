@@ -1,42 +1,23 @@
-import {
-  Arg,
-  Args,
-  ArgsType,
-  Ctx,
-  Field,
-  FieldResolver,
-  ID,
-  InputType,
-  Int,
-  Mutation,
-  ObjectType,
-  Query,
-  Resolver,
-  Root,
-  registerEnumType,
-} from 'type-graphql'
+import { Args, ArgsType, Ctx, Field, FieldResolver, ID, Mutation, Query, Resolver, Root } from 'type-graphql'
 import type { Context } from '../../platform/context.js'
 import type { Client as ClientRow } from '../../platform/postgres/database.js'
-import { pageLoader } from '../../platform/postgres/loader.js'
-import { eventLoaderKey, newestEventsOf } from '../events/event-list.js'
+import { relatedPage } from '../../platform/postgres/loader.js'
+import { CreateInput, UpdateInput } from '../declaration.js'
+import { eventLoaderKey, listEvents, newestEventsOf } from '../events/event-list.js'
 import { EventPage } from '../events/events.graphql.js'
 import {
-  enumOf,
+  IdempotencyKey,
+  IfMatch,
   IssuerPath,
-  idempotencyKeyArg,
-  ifMatchArg,
-  JSONObject,
-  pageType,
+  PageArgs,
   RecentSignIn,
+  ReturnsSecret,
   Scope,
   SearchablePageArgs,
-  Timestamp,
 } from '../graphql-types.js'
+import { Client, ClientPage, ClientStatus } from './client.js'
 import {
-  type ClientStatus,
   type ClientWithSecret,
-  clientStatuses,
-  clientTypes,
   createClient,
   deleteClient,
   getClient,
@@ -45,58 +26,15 @@ import {
   updateClient,
 } from './clients.js'
 
-export const ClientStatusEnum = enumOf(clientStatuses)
-registerEnumType(ClientStatusEnum, { name: 'ClientStatus' })
-export const ClientTypeEnum = enumOf(clientTypes)
-registerEnumType(ClientTypeEnum, { name: 'ClientType', description: 'A label of a client, which has no effect.' })
-
-@ObjectType({ description: 'An OAuth 2.0 / OpenID Connect application of an issuer.' })
-export class Client {
-  @Field(() => ID)
-  id!: string
-  @Field(() => ID)
-  accountId!: string
-  @Field(() => ID)
-  issuerId!: string
-  @Field(() => String)
-  name!: string
-  @Field(() => ClientTypeEnum)
-  type!: 'internal' | 'external'
-  @Field(() => Boolean)
-  confidential!: boolean
-  @Field(() => JSONObject)
-  settings!: object
-  @Field(() => String, { nullable: true })
-  description!: string | null
-  @Field(() => String, { nullable: true })
-  logoUrl!: string | null
-  @Field(() => ClientStatusEnum)
-  status!: ClientStatus
-  @Field(() => JSONObject)
-  metadata!: object
-  @Field(() => String, {
-    nullable: true,
-    description: 'The client secret. Only the response to the creation or rotation of the secret contains it.',
-  })
-  secret?: string | null
-  @Field(() => Timestamp)
-  createdAt!: number
-  @Field(() => Timestamp)
-  updatedAt!: number
-}
-
-@ObjectType()
-export class ClientPage extends pageType(Client) {}
-
 @ArgsType()
 class ClientPath extends IssuerPath {
-  @Field(() => ID)
+  @Field(() => ID, { description: 'The id of the client.' })
   clientId!: string
 }
 
 @ArgsType()
 class ClientFilter extends SearchablePageArgs {
-  @Field(() => ClientStatusEnum, {
+  @Field(() => ClientStatus, {
     nullable: true,
     description: 'Lists only clients with this status. Without it, all clients except deleted ones are listed.',
   })
@@ -108,51 +46,14 @@ class ClientFilter extends SearchablePageArgs {
   name?: string | null
 }
 
-@InputType()
-class CreateClientInput {
-  @Field(() => String)
-  name!: string
-  @Field(() => ClientTypeEnum)
-  type!: 'internal' | 'external'
-  @Field(() => Boolean)
-  confidential!: boolean
-  @Field(() => JSONObject)
-  settings!: object
-  @Field(() => String, { nullable: true })
-  description?: string | null
-  @Field(() => String, { nullable: true })
-  logoUrl?: string | null
-  @Field(() => String, {
-    nullable: true,
-    description:
-      'The secret of a confidential client: 32 to 256 printable ASCII characters without spaces. By default, a secret is generated.',
-  })
-  secret?: string | null
-  @Field(() => JSONObject, { nullable: true })
-  metadata?: object | null
-}
-
-@InputType()
-class UpdateClientInput {
-  @Field(() => String, { nullable: true })
-  name?: string | null
-  @Field(() => ClientStatusEnum, { nullable: true, description: 'active or disabled.' })
-  status?: ClientStatus | null
-  @Field(() => String, { nullable: true })
-  description?: string | null
-  @Field(() => String, { nullable: true })
-  logoUrl?: string | null
-  @Field(() => JSONObject, { nullable: true, description: 'A JSON Merge Patch (RFC 7396).' })
-  settings?: object | null
-  @Field(() => JSONObject, { nullable: true })
-  metadata?: object | null
-}
-
 const withOneTimeSecret = ({ client, secret }: ClientWithSecret) => ({ ...client, secret })
 
 @Resolver(() => Client)
 export class ClientResolver {
-  @Query(() => ClientPage, { nullable: true })
+  @Query(() => ClientPage, {
+    nullable: true,
+    description: 'Lists the clients of an issuer, newest first; with `search`, in the order of their names.',
+  })
   @Scope('issuers.clients', 'read')
   clients(
     @Ctx() context: Context,
@@ -162,33 +63,33 @@ export class ClientResolver {
     return listClients(context, path, filter, filter)
   }
 
-  @Query(() => Client, { nullable: true })
+  @Query(() => Client, { nullable: true, description: 'Returns a client; null with an error for a deleted client.' })
   @Scope('issuers.clients', 'read')
   client(@Ctx() context: Context, @Args(() => ClientPath) path: ClientPath) {
     return getClient(context, path)
   }
 
   @Mutation(() => Client, {
-    description:
-      'Registers a client. Only this response contains the secret of a confidential client. A repeated request for a confidential client registers another one, even with the same idempotency key.',
+    description: 'Registers a client. Only this response contains the secret of a confidential client.',
   })
   @Scope('issuers.clients', 'write')
+  @ReturnsSecret(({ confidential }) => (confidential === true ? 'never' : 'plain'))
   async createClient(
     @Ctx() context: Context,
     @Args(() => IssuerPath) path: IssuerPath,
-    @Arg('input', () => CreateClientInput) input: CreateClientInput,
-    @Arg('idempotencyKey', () => String, idempotencyKeyArg) _idempotencyKey?: string | null,
+    @CreateInput(Client) input: object,
+    @IdempotencyKey() _key?: string | null,
   ) {
     return withOneTimeSecret(await createClient(context, path, input))
   }
 
-  @Mutation(() => Client)
+  @Mutation(() => Client, { description: 'Changes the given fields of a client.' })
   @Scope('issuers.clients', 'write')
   updateClient(
     @Ctx() context: Context,
     @Args(() => ClientPath) path: ClientPath,
-    @Arg('input', () => UpdateClientInput) input: UpdateClientInput,
-    @Arg('ifMatch', () => String, ifMatchArg) ifMatch?: string | null,
+    @UpdateInput(Client) input: object,
+    @IfMatch() ifMatch?: string | null,
   ) {
     return updateClient(context, path, input, ifMatch)
   }
@@ -201,7 +102,7 @@ export class ClientResolver {
   async deleteClient(
     @Ctx() context: Context,
     @Args(() => ClientPath) path: ClientPath,
-    @Arg('ifMatch', () => String, ifMatchArg) ifMatch?: string | null,
+    @IfMatch() ifMatch?: string | null,
   ) {
     await deleteClient(context, path, ifMatch)
     return true
@@ -209,28 +110,26 @@ export class ClientResolver {
 
   @Mutation(() => Client, {
     description:
-      'Rotates the secret. Only this response contains the new secret; the old secret stays valid for 15 minutes. A repeated request rotates the secret again, even with the same idempotency key.',
+      'Rotates the secret. Only this response contains the new secret; the old secret stays valid for 15 minutes.',
   })
   @Scope('issuers.clients', 'write')
+  @ReturnsSecret()
   @RecentSignIn()
   async rotateClientSecret(
     @Ctx() context: Context,
     @Args(() => ClientPath) path: ClientPath,
-    @Arg('idempotencyKey', () => String, idempotencyKeyArg) _idempotencyKey?: string | null,
+    @IdempotencyKey() _key?: string | null,
   ) {
     return withOneTimeSecret(await rotateClientSecret(context, path))
   }
 
-  @FieldResolver(() => EventPage, {
-    nullable: true,
-    description: 'The newest events of the client. Use `events` for more pages.',
-  })
+  @FieldResolver(() => EventPage, { nullable: true, description: 'The events of the client, newest first.' })
   @Scope('events', 'read')
-  events(
-    @Ctx() context: Context,
-    @Root() client: ClientRow,
-    @Arg('limit', () => Int, { nullable: true }) limit?: number | null,
-  ) {
-    return pageLoader(context, newestEventsOf.client, limit).load(eventLoaderKey(client.accountId, client.id))
+  events(@Ctx() context: Context, @Root() { accountId, id }: ClientRow, @Args(() => PageArgs) page: PageArgs) {
+    return relatedPage(context, page, {
+      key: eventLoaderKey(accountId, id),
+      firstPages: newestEventsOf.client,
+      list: () => listEvents(context, { accountId }, { clientId: id }, page),
+    })
   }
 }

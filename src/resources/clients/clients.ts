@@ -1,13 +1,12 @@
 /** Clients (docs/contract.md#clients): the OAuth 2.0 and OpenID Connect applications of an issuer. */
-import { z } from 'zod'
 import { badRequest, invalidField, notFound } from '../../kernel/errors.js'
 import { newRow } from '../../kernel/ids.js'
-import { checkInput, fieldSchemas } from '../../kernel/input.js'
+import { checkInput } from '../../kernel/input.js'
 import { limits } from '../../kernel/limits.js'
 import { mergePatch } from '../../kernel/merge-patch.js'
 import { checkPageLimit, type Page, type PageRequest, toPage } from '../../kernel/pagination.js'
 import type { Context } from '../../platform/context.js'
-import { type Client, type Prisma } from '../../platform/postgres/database.js'
+import type { Client, Prisma } from '../../platform/postgres/database.js'
 import { notify } from '../../platform/postgres/notifications.js'
 import { transaction } from '../../platform/postgres/transaction.js'
 import { requireNotConsoleResource } from '../console-path.js'
@@ -24,37 +23,14 @@ import {
   whereOlderThanCursor,
 } from '../resource-path.js'
 import { searchNames } from '../search.js'
+import { createRules, updateRules } from './client.js'
 import { requireGrantableClientScopes, requireTokenExchangeAuthority } from './client-authority.js'
 import { requireAllowedRedirectUris } from './redirect-uri-rules.js'
 import { type ClientSettings, checkClientSettings, clientSettingsOf } from './settings.js'
 
-export const clientStatuses = ['active', 'disabled', 'deleted'] as const
-export type ClientStatus = (typeof clientStatuses)[number]
-export const clientTypes = ['internal', 'external'] as const
-
 export interface ClientPath extends InIssuer {
   clientId: string
 }
-
-const createRules = z.strictObject({
-  name: fieldSchemas.name,
-  type: z.enum(clientTypes, 'must be internal or external.'),
-  confidential: fieldSchemas.boolean,
-  settings: fieldSchemas.object,
-  description: fieldSchemas.description.optional(),
-  logoUrl: fieldSchemas.url.optional(),
-  secret: fieldSchemas.text(limits.maxSecretLength).nullable().optional(),
-  metadata: fieldSchemas.metadata.optional(),
-})
-
-const updateRules = z.strictObject({
-  name: fieldSchemas.name.optional(),
-  status: z.enum(['active', 'disabled'], 'must be active or disabled.').optional(),
-  description: fieldSchemas.description.optional(),
-  logoUrl: fieldSchemas.url.optional(),
-  settings: fieldSchemas.object.optional(),
-  metadata: fieldSchemas.metadata.optional(),
-})
 
 /**
  * Lists the clients of an issuer, newest first. With `search`, lists clients whose name begins with the text or whose
@@ -119,14 +95,14 @@ export interface ClientWithSecret {
  * @throws invalid_request, insufficient_scope, not_found
  */
 export async function createClient(context: Context, path: InIssuer, input: unknown): Promise<ClientWithSecret> {
-  const values = checkInput(createRules, input)
+  const { secret: requestedSecret, metadata, ...values } = checkInput(createRules, input)
   const settings = checkClientSettings(values.confidential, mergePatch({}, values.settings))
   await requireGrantableClientScopes(context, { ...path, confidential: values.confidential }, settings)
   requireTokenExchangeAuthority(context, undefined, settings)
-  if (!values.confidential && values.secret !== undefined && values.secret !== null) {
+  if (!values.confidential && requestedSecret !== null) {
     throw invalidField('secret', 'not_allowed', 'is only allowed for confidential clients.')
   }
-  const secret = values.confidential ? resolveSecret('secret', values.secret) : null
+  const secret = values.confidential ? resolveSecret('secret', requestedSecret) : null
   return transaction(context, async (tx) => {
     requireAllowedRedirectUris(await requireIssuer(tx, path), settings)
     await checkOrganizations(tx, path, settings)
@@ -135,15 +111,11 @@ export async function createClient(context: Context, path: InIssuer, input: unkn
         ...newRow('cli', tx.now()),
         accountId: path.accountId,
         issuerId: path.issuerId,
-        name: values.name,
-        type: values.type,
-        confidential: values.confidential,
+        ...values,
         settings: settings as Prisma.InputJsonObject,
-        description: values.description ?? null,
-        logoUrl: values.logoUrl ?? null,
         secrets: (secret === null ? [] : initialSecrets(secret, tx.now())) as unknown as Prisma.InputJsonArray,
         status: 'active',
-        metadata: (values.metadata ?? {}) as Prisma.InputJsonObject,
+        metadata: metadata as Prisma.InputJsonObject,
       },
     })
     await recordEvent(tx, 'client.created', { ...clientEventSubject(client), data: { name: client.name } })

@@ -20,11 +20,14 @@ import type { Context } from '../../platform/context.js'
 import type { Verifier as VerifierRow } from '../../platform/postgres/database.js'
 import {
   enumOf,
+  GraphqlOnly,
   IssuerPath,
   idempotencyKeyArg,
   JSONObject,
+  Once,
   PageArgs,
   pageType,
+  ReturnsSecret,
   Scope,
   Timestamp,
 } from '../graphql-types.js'
@@ -80,10 +83,13 @@ export class Verifier extends AnyVerifier {}
 })
 export class TotpEnrollment extends AnyVerifier {
   @Field(() => ID)
+  @Once()
   enrollmentId!: string
   @Field(() => String, { description: 'The secret in base32. Only the response to `createVerifier` contains it.' })
+  @Once()
   secret!: string
   @Field(() => String, { description: 'The otpauth URI to display as a QR code. It contains the secret.' })
+  @Once()
   provisioningUri!: string
 }
 
@@ -92,6 +98,7 @@ export class NewBackupCodes extends AnyVerifier {
   @Field(() => [String], {
     description: 'Ten codes, each of which can be used once. Only the response to `createVerifier` contains them.',
   })
+  @Once()
   codesPlain!: string[]
 }
 
@@ -256,6 +263,7 @@ export class VerifierResolver {
 
   @Mutation(() => AnyVerifier)
   @Scope('issuers.users.verifiers', 'write')
+  @ReturnsSecret(({ type }) => (type === 'backup_codes' ? 'never' : type === 'totp_enrollment' ? 'encrypted' : 'plain'))
   createVerifier(
     @Ctx() context: Context,
     @Args(() => VerifiersPath) path: VerifiersPath,
@@ -291,6 +299,7 @@ export class VerifierResolver {
       'Completes a TOTP enrollment and returns the TOTP verifier. After five wrong codes the enrollment is invalid.',
   })
   @Scope('issuers.users.verifiers', 'write')
+  @ReturnsSecret()
   completeEnrollment(
     @Ctx() context: Context,
     @Args(() => VerifiersPath) path: VerifiersPath,
@@ -308,6 +317,7 @@ export class VerifierResolver {
   }
 
   @FieldResolver(() => Passkey, { nullable: true, description: 'The properties of a passkey; null for other types.' })
+  @GraphqlOnly()
   passkey(@Root() verifier: VerifierRow): Passkey | null {
     if (verifier.type !== 'passkey') return null
     const { algorithm, transports, aaguid, ...facts } = verifier.data as unknown as PasskeyData

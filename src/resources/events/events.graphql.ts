@@ -19,6 +19,7 @@ import {
   AccountPath,
   Authenticated,
   enumOf,
+  InRest,
   JSONObject,
   PageArgs,
   pageType,
@@ -245,6 +246,7 @@ export class EventResolver {
   /** This field needs no permission of its own, because a caller who can read an event can read its actor. */
   @FieldResolver(() => EventActor)
   @Authenticated()
+  @InRest()
   actor(@Root() event: EventRow): EventActor {
     const actor = event.actor as unknown as EventActor
     return { ...actor, operator: actor.operator ?? false }

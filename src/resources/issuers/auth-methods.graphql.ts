@@ -18,6 +18,7 @@ import type { Context } from '../../platform/context.js'
 import type { AuthMethod as AuthMethodRow } from '../../platform/postgres/database.js'
 import {
   enumOf,
+  GraphqlOnly,
   IssuerPath,
   idempotencyKeyArg,
   ifMatchArg,
@@ -185,6 +186,7 @@ export class AuthMethodResolver {
     description:
       'False if a federated method cannot work with its settings. The sign-in page does not offer such a method.',
   })
+  @GraphqlOnly()
   ready(@Root() method: AuthMethodRow): boolean {
     return readinessMessageOf(method) === null
   }
@@ -193,6 +195,7 @@ export class AuthMethodResolver {
     nullable: true,
     description: 'Why the method is not ready, and how to fix its settings. Null if the method is ready.',
   })
+  @GraphqlOnly()
   notReadyReason(@Root() method: AuthMethodRow): string | null {
     return readinessMessageOf(method)
   }

@@ -20,12 +20,15 @@ import { loader } from '../../platform/postgres/loader.js'
 import {
   AccountPath,
   enumOf,
+  GraphqlOnly,
   idempotencyKeyArg,
   ifMatchArg,
   JSONObject,
+  Once,
   PageArgs,
   pageType,
   RecentSignIn,
+  ReturnsSecret,
   Scope,
   Timestamp,
 } from '../graphql-types.js'
@@ -59,8 +62,10 @@ export class ApiKey {
     nullable: true,
     description: 'The issuer of the organization that owns the key; null for a key of an account.',
   })
+  @GraphqlOnly()
   issuerId!: string | null
   @Field(() => ID, { nullable: true, description: 'The organization that owns the key; null for a key of an account.' })
+  @GraphqlOnly()
   orgId!: string | null
   @Field(() => String)
   name!: string
@@ -83,6 +88,7 @@ export class ApiKey {
   @Field(() => String, { nullable: true })
   statusReason!: string | null
   @Field(() => String, { nullable: true, description: 'The secret. Shown once, in the response that creates it.' })
+  @Once()
   secretPlain?: string | null
   @Field(() => Timestamp)
   createdAt!: number
@@ -189,6 +195,7 @@ export class ApiKeyResolver {
   })
   @Scope('api_keys', 'write')
   @RecentSignIn()
+  @ReturnsSecret()
   async createApiKey(
     @Ctx() context: Context,
     @Args(() => AccountPath) path: AccountPath,
@@ -226,6 +233,7 @@ export class ApiKeyResolver {
   })
   @Scope('api_keys', 'write')
   @RecentSignIn()
+  @ReturnsSecret()
   async rotateApiKey(
     @Ctx() context: Context,
     @Args(() => ApiKeyPath) path: ApiKeyPath,
@@ -276,6 +284,7 @@ export class ApiKeyResolver {
   }
 
   @FieldResolver(() => ApiKeyTypeEnum)
+  @GraphqlOnly()
   type(): string {
     return 'api_key'
   }

@@ -1,6 +1,13 @@
 import { Arg, Args, ArgsType, Ctx, Field, ID, InputType, Mutation, Query, Resolver } from 'type-graphql'
 import type { Context } from '../../platform/context.js'
-import { idempotencyKeyArg, ifMatchArg, OrganizationPath, RecentSignIn, Scope } from '../graphql-types.js'
+import {
+  idempotencyKeyArg,
+  ifMatchArg,
+  OrganizationPath,
+  RecentSignIn,
+  ReturnsSecret,
+  Scope,
+} from '../graphql-types.js'
 import {
   ApiKey,
   ApiKeyFilter,
@@ -55,6 +62,7 @@ export class OrganizationApiKeyResolver {
   })
   @Scope('issuers.organizations.api_keys', 'write')
   @RecentSignIn()
+  @ReturnsSecret()
   async createOrganizationApiKey(
     @Ctx() context: Context,
     @Args(() => OrganizationPath) path: OrganizationPath,
@@ -92,6 +100,7 @@ export class OrganizationApiKeyResolver {
   })
   @Scope('issuers.organizations.api_keys', 'write')
   @RecentSignIn()
+  @ReturnsSecret()
   async rotateOrganizationApiKey(
     @Ctx() context: Context,
     @Args(() => OrganizationKeyPath) path: OrganizationKeyPath,

@@ -23,9 +23,11 @@ import {
   idempotencyKeyArg,
   ifMatchArg,
   JSONObject,
+  Once,
   PageArgs,
   pageType,
   RecentSignIn,
+  ReturnsSecret,
   Scope,
   Timestamp,
 } from '../graphql-types.js'
@@ -79,6 +81,7 @@ export class PersonalToken {
   @Field(() => String, { nullable: true })
   statusReason!: string | null
   @Field(() => String, { nullable: true, description: 'The token. Shown once, in the response that creates it.' })
+  @Once()
   tokenPlain?: string | null
   @Field(() => Timestamp)
   createdAt!: number
@@ -171,6 +174,7 @@ export class PersonalTokenResolver {
   })
   @Scope('issuers.users.tokens', 'write')
   @RecentSignIn()
+  @ReturnsSecret()
   async createPersonalToken(
     @Ctx() context: Context,
     @Args(() => TokensPath) path: TokensPath,

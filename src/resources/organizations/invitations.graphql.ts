@@ -21,7 +21,17 @@ import type {
   Organization as OrganizationRow,
 } from '../../platform/postgres/database.js'
 import { pageLoader } from '../../platform/postgres/loader.js'
-import { enumOf, idempotencyKeyArg, OrganizationPath, PageArgs, pageType, Scope, Timestamp } from '../graphql-types.js'
+import {
+  enumOf,
+  idempotencyKeyArg,
+  Once,
+  OrganizationPath,
+  PageArgs,
+  pageType,
+  ReturnsSecret,
+  Scope,
+  Timestamp,
+} from '../graphql-types.js'
 import {
   createInvitation,
   getInvitation,
@@ -69,6 +79,7 @@ export class OrganizationInvitation {
     nullable: true,
     description: 'The invitation token. Shown once, in the response that creates it.',
   })
+  @Once()
   tokenPlain?: string | null
   @Field(() => Timestamp)
   createdAt!: number
@@ -133,6 +144,7 @@ export class InvitationResolver {
       'Invites an email address. The token is shown once. A repeated request with the same Idempotency-Key runs again.',
   })
   @Scope('issuers.organizations.members', 'write')
+  @ReturnsSecret()
   async createOrganizationInvitation(
     @Ctx() context: Context,
     @Args(() => OrganizationPath) path: OrganizationPath,
@@ -147,6 +159,7 @@ export class InvitationResolver {
       'Sends an invitation again with a new token and a new lifetime. The token is shown once. A repeated request with the same Idempotency-Key runs again.',
   })
   @Scope('issuers.organizations.members', 'write')
+  @ReturnsSecret()
   async resendOrganizationInvitation(
     @Ctx() context: Context,
     @Args(() => InvitationPath) path: InvitationPath,

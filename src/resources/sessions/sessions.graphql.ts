@@ -16,7 +16,16 @@ import {
   registerEnumType,
 } from 'type-graphql'
 import type { Context } from '../../platform/context.js'
-import { enumOf, IssuerPath, idempotencyKeyArg, PageArgs, pageType, Scope, Timestamp } from '../graphql-types.js'
+import {
+  enumOf,
+  GraphqlOnly,
+  IssuerPath,
+  idempotencyKeyArg,
+  PageArgs,
+  pageType,
+  Scope,
+  Timestamp,
+} from '../graphql-types.js'
 import { getSession, listSessions, type SessionWithCurrentStatus, sessionStatuses } from './session-queries.js'
 import { type Device, type RevocationReason, revocationReasons, type SessionStatus } from './sessions.js'
 import { reactivateSession, revokeSession, suspendSession, suspensionReasons } from './transitions.js'
@@ -43,6 +52,7 @@ export class Session {
   @Field(() => ID)
   id!: string
   @Field(() => ID)
+  @GraphqlOnly()
   accountId!: string
   @Field(() => ID)
   issuerId!: string

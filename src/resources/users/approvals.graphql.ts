@@ -12,7 +12,7 @@ import {
   registerEnumType,
 } from 'type-graphql'
 import type { Context } from '../../platform/context.js'
-import { enumOf, IssuerPath, PageArgs, pageType, Scope } from '../graphql-types.js'
+import { enumOf, IssuerPath, PageArgs, pageType, RestName, Scope } from '../graphql-types.js'
 import { type ApprovalAction, approvalActions, decideApproval, getApproval } from './approvals.js'
 import { listUsersPendingApproval } from './listing.js'
 import { User, UserPath } from './users.graphql.js'
@@ -23,6 +23,7 @@ registerEnumType(ApprovalActionEnum, { name: 'ApprovalAction' })
 @ObjectType({ description: 'A user who is pending approval, or whose approval has been decided.' })
 class Approval extends User {
   @Field(() => String, { nullable: true, description: 'An internal note, which is never shown to the user.' })
+  @RestName('note')
   approvalNote!: string | null
 }
 

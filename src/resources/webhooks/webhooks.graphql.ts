@@ -26,8 +26,10 @@ import {
   idempotencyKeyArg,
   ifMatchArg,
   JSONObject,
+  Once,
   PageArgs,
   pageType,
+  ReturnsSecret,
   Scope,
   Timestamp,
 } from '../graphql-types.js'
@@ -92,11 +94,13 @@ export class Webhook {
     nullable: true,
     description: 'The bearer token. Shown once, in the response that creates it.',
   })
+  @Once()
   bearerTokenPlain?: string | null
   @Field(() => String, {
     nullable: true,
     description: 'The signing secret. Shown once, in the response that creates it.',
   })
+  @Once()
   signatureSecretPlain?: string | null
   @Field(() => Timestamp)
   createdAt!: number
@@ -192,6 +196,7 @@ export class WebhookResolver {
   })
   @Scope('webhooks', 'write')
   @AdditionalScope('events', 'read')
+  @ReturnsSecret(({ auth }) => (auth === 'none' ? 'plain' : 'never'))
   async createWebhook(
     @Ctx() context: Context,
     @Args(() => AccountPath) path: AccountPath,
@@ -205,6 +210,7 @@ export class WebhookResolver {
     description: 'Updates a webhook. New secrets are shown once.',
   })
   @Scope('webhooks', 'write')
+  @ReturnsSecret()
   async updateWebhook(
     @Ctx() context: Context,
     @Args(() => WebhookPath) path: WebhookPath,
