@@ -5,7 +5,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { settings } from '../src/config.js'
-import { requiredPermissionOf } from '../src/graphql/required-permissions.js'
+import { requiredPermissionOf } from '../src/graphql/field-extensions.js'
 import { schema } from '../src/graphql/schema.js'
 import { errorTable } from '../src/kernel/errors.js'
 import { type Limit, limits, limitTable, rateLimitTable } from '../src/kernel/limits.js'

@@ -18,6 +18,7 @@ import { ApiError, badRequest } from '../kernel/errors.js'
 import { unsafeInputError } from '../kernel/safe-json.js'
 import type { Context } from '../platform/context.js'
 import { invalidDocumentError } from './errors.js'
+import { commitsItself, requiredPermissionOf, resourcePathOf, responseStorageOf } from './field-extensions.js'
 import {
   authorityFingerprint,
   checkIdempotencyKey,
@@ -26,7 +27,6 @@ import {
   requireSameRequest,
   runIdempotently,
 } from './idempotency.js'
-import { commitsItself, requiredPermissionOf, resourcePathOf, responseStorageOf } from './required-permissions.js'
 import { rootFieldsOf } from './root-fields.js'
 import { schema } from './schema.js'
 

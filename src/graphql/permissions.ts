@@ -10,7 +10,7 @@ import { coveredScopes } from '../kernel/scopes.js'
 import type { Context } from '../platform/context.js'
 import { AccountPath, Authenticated } from '../resources/graphql-types.js'
 import { requireAccount, requireIssuer, requireOrganization } from '../resources/resource-path.js'
-import { requiredPermissionOf, resourcePathOf } from './required-permissions.js'
+import { requiredPermissionOf, resourcePathOf } from './field-extensions.js'
 
 @ObjectType({ description: 'The permissions of the caller on an account, issuer or organization.' })
 class Permissions {

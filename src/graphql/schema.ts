@@ -44,14 +44,14 @@ import { UserResolver } from '../resources/users/users.graphql.js'
 import { WebhookDeliveryResolver } from '../resources/webhooks/deliveries.graphql.js'
 import { WebhookResolver } from '../resources/webhooks/webhooks.graphql.js'
 import { CallerResolver } from './caller.js'
-import { PermissionsResolver } from './permissions.js'
 import {
   commitsItself,
   requiredPermissionOf,
   requiresRecentSignIn,
   resourcePathOf,
   responseStorageOf,
-} from './required-permissions.js'
+} from './field-extensions.js'
+import { PermissionsResolver } from './permissions.js'
 
 const resolvers = [
   AccountResolver,

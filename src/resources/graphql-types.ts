@@ -32,7 +32,7 @@ function parseTimestamp(value: unknown): number {
  */
 export type FieldScope = PlatformScope | 'authenticated'
 
-/** GraphQL field extensions, which the decorators in this file set and src/graphql/required-permissions.ts reads. */
+/** GraphQL field extensions, which the decorators in this file set and src/graphql/field-extensions.ts reads. */
 export interface FieldExtensions {
   scope?: FieldScope
   additionalScope?: PlatformScope

@@ -13,13 +13,13 @@ import {
   typeFromAST,
 } from 'graphql'
 import type { z } from 'zod'
+import { rulesOfInput } from '../graphql/field-extensions.js'
 import type { Operation } from '../graphql/operations.js'
 import { schema } from '../graphql/schema.js'
 import { ApiError, type ErrorDetail } from '../kernel/errors.js'
 import { camelCase, normalizeMicroSign, snakeCase } from '../kernel/field-names.js'
 import { checkInput } from '../kernel/input.js'
 import { isObject } from '../kernel/merge-patch.js'
-import { rulesOfInput } from '../resources/declaration.js'
 import { toRestError } from './errors.js'
 
 /** Returns the variables of an operation with their types. */

@@ -1,8 +1,8 @@
 /** The OpenAPI 3.1 document of `/v1`, generated from the route table, the operations and the GraphQL schema. */
 import { type GraphQLObjectType, getNamedType, isListType, isNonNullType } from 'graphql'
 import type { Middleware } from 'koa'
+import { requiredPermissionOf } from '../graphql/field-extensions.js'
 import type { Operation } from '../graphql/operations.js'
-import { requiredPermissionOf } from '../graphql/required-permissions.js'
 import { snakeCase } from '../kernel/field-names.js'
 import type { Gatehouse } from '../platform/context.js'
 import { variableTypesOf } from './input.js'

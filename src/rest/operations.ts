@@ -18,12 +18,11 @@ import {
   type SelectionSetNode,
   type VariableNode,
 } from 'graphql'
+import { extensionsOf, responseStorageOf } from '../graphql/field-extensions.js'
 import type { Operation } from '../graphql/operations.js'
-import { responseStorageOf } from '../graphql/required-permissions.js'
 import { schema } from '../graphql/schema.js'
 import { snakeCase } from '../kernel/field-names.js'
 import type { Context } from '../platform/context.js'
-import type { FieldExtensions } from '../resources/graphql-types.js'
 import type { Route } from './routes.js'
 
 type Field = GraphQLField<unknown, Context>
@@ -36,7 +35,7 @@ export const rootFieldName = ({ operation }: Route): string =>
   operation.replace(/^(?:list|get)([A-Z])/, (_, letter: string) => letter.toLowerCase())
 
 /** Returns the name of a field in `/v1`. */
-const restNameOf = ({ name, extensions }: Field): string => (extensions as FieldExtensions).restName ?? snakeCase(name)
+const restNameOf = (field: Field): string => extensionsOf(field).restName ?? snakeCase(field.name)
 
 /**
  * Creates the operation of a route.
@@ -107,8 +106,7 @@ function selectionOf({ type }: Field, options: SelectionOptions): SelectionSetNo
   return { kind: Kind.SELECTION_SET, selections: [...ownFields, ...withFields] }
 }
 
-const isOnce = (type: GraphQLObjectType, name: string): boolean =>
-  (type.getFields()[name]!.extensions as FieldExtensions).once === true
+const isOnce = (type: GraphQLObjectType, name: string): boolean => extensionsOf(type.getFields()[name]!).once === true
 
 function fieldNodes(type: GraphQLObjectType, options: SelectionOptions): FieldNode[] {
   return Object.values(type.getFields())
@@ -125,9 +123,9 @@ function fieldNodes(type: GraphQLObjectType, options: SelectionOptions): FieldNo
     })
 }
 
-function isShown({ name, extensions }: Field, { hasSecrets, extraFields }: SelectionOptions): boolean {
-  const { once, graphqlOnly, scope, inRest } = extensions as FieldExtensions
-  if (extraFields.includes(name)) return true
+function isShown(field: Field, { hasSecrets, extraFields }: SelectionOptions): boolean {
+  const { once, graphqlOnly, scope, inRest } = extensionsOf(field)
+  if (extraFields.includes(field.name)) return true
   if (graphqlOnly || (once && !hasSecrets)) return false
   return scope === undefined || inRest === true
 }

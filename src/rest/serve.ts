@@ -5,6 +5,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { GraphQLInputType } from 'graphql'
 import { authorize } from '../access/authorize.js'
+import { commitsItself, requiredPermissionOf, resourcePathOf, responseStorageOf } from '../graphql/field-extensions.js'
 import {
   authorityFingerprint,
   checkIdempotencyKey,
@@ -13,12 +14,6 @@ import {
   type StoredResponse,
 } from '../graphql/idempotency.js'
 import { type Operation, runOperation } from '../graphql/operations.js'
-import {
-  commitsItself,
-  requiredPermissionOf,
-  resourcePathOf,
-  responseStorageOf,
-} from '../graphql/required-permissions.js'
 import type { Actor } from '../kernel/context.js'
 import { ApiError, badRequest, type ErrorDetail, insufficientScope, invalidFields } from '../kernel/errors.js'
 import { etagOf, matchesIfNoneMatch } from '../kernel/etag.js'
@@ -29,7 +24,6 @@ import { unsafeInputError } from '../kernel/safe-json.js'
 import { coversScope, isPlatformScope } from '../kernel/scopes.js'
 import type { Context } from '../platform/context.js'
 import { parseJsonBody, readBody, requireContentType } from '../platform/http/body.js'
-import type { ResponseStorage } from '../resources/graphql-types.js'
 import { toRestError } from './errors.js'
 import { type BodyInput, bodyInput, parseBody, parseQuery, variableTypesOf } from './input.js'
 import { createOperation } from './operations.js'

@@ -1,7 +1,7 @@
 /** The shape of the GraphQL schema (docs/contract.md#graphql-api). */
 import { expect, test } from '@jest/globals'
 import { GraphQLObjectType, isNonNullType } from 'graphql'
-import { requiredPermissionOf } from '../../src/graphql/required-permissions.js'
+import { requiredPermissionOf } from '../../src/graphql/field-extensions.js'
 import { schema } from '../../src/graphql/schema.js'
 
 test('the root fields of queries and the relations are nullable, so that a refused one leaves the others', () => {

@@ -7,7 +7,7 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { type GraphQLField, type GraphQLInputType, getNamedType, isEnumType, isInputObjectType } from 'graphql'
-import { requiredPermissionOf } from '../../src/graphql/required-permissions.js'
+import { requiredPermissionOf } from '../../src/graphql/field-extensions.js'
 import { schema } from '../../src/graphql/schema.js'
 import { newId, newRow } from '../../src/kernel/ids.js'
 import type { Context } from '../../src/platform/context.js'

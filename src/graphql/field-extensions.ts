@@ -1,10 +1,14 @@
-/** Reads the required permission of a schema field, and the resource path in the arguments of the field. */
+/** Reads what the decorators of src/resources/graphql-types.ts and declaration.ts declare for the fields of the schema. */
 import type { GraphQLField } from 'graphql'
 import type { RequiredPermission, ResourcePath } from '../access/authorize.js'
 import type { Context } from '../platform/context.js'
-import type { FieldExtensions, StorageOf } from '../resources/graphql-types.js'
+import { rulesOfInput } from '../resources/declaration.js'
+import type { FieldExtensions, ResponseStorage, StorageOf } from '../resources/graphql-types.js'
 
-const extensionsOf = (field: GraphQLField<unknown, Context>): FieldExtensions => field.extensions
+export { type ResponseStorage, rulesOfInput }
+
+/** Returns the declared extensions of a field. */
+export const extensionsOf = (field: GraphQLField<unknown, Context>): FieldExtensions => field.extensions
 
 /** Returns the permission that a field requires; undefined if its decorators declare none. */
 export function requiredPermissionOf(field: GraphQLField<unknown, Context>): RequiredPermission | undefined {
