@@ -5,7 +5,13 @@
 import type { IncomingMessage } from 'node:http'
 import type { GraphQLInputType } from 'graphql'
 import { authorize } from '../access/authorize.js'
-import { commitsItself, requiredPermissionOf, resourcePathOf, responseStorageOf } from '../graphql/field-extensions.js'
+import {
+  commitsItself,
+  type ResponseStorage,
+  requiredPermissionOf,
+  resourcePathOf,
+  responseStorageOf,
+} from '../graphql/field-extensions.js'
 import {
   authorityFingerprint,
   checkIdempotencyKey,
