@@ -27,7 +27,3 @@ const match = createRouter(
  */
 export const matchRoute = (method: string, path: string): RouterMatch<Route> | undefined =>
   match(method === 'HEAD' ? 'GET' : method, path)
-
-/** Returns the route that reads the resource that a route changes; undefined if there is none. */
-export const readingRoute = ({ path }: Route): Route | undefined =>
-  routes.find((route) => route.method === 'GET' && route.path === path)

@@ -34,7 +34,7 @@ import { toRestError } from './errors.js'
 import { type BodyInput, bodyInput, parseBody, parseQuery, variableTypesOf } from './input.js'
 import { createOperation } from './operations.js'
 import { splitSettlement } from './payment.js'
-import { matchRoute, readingRoute } from './route-match.js'
+import { matchRoute } from './route-match.js'
 import { type Route, routes } from './routes.js'
 import { ignoringUnchanged } from './unchanged-members.js'
 
@@ -133,12 +133,12 @@ export async function serveRequest(
   const work = async (tx: Context): Promise<StoredResponse> => {
     if (text !== '') requireContentType(request, 'json')
     const body = text === '' ? undefined : parseJsonBody(text)
-    const reading = route.method === 'PATCH' && isObject(body) ? bindings.get(readingRoute(route)!) : undefined
-    if (!reading) return runWith(tx, body)
-    // The caller pays for the PATCH only.
-    const withoutPrices = { ...tx, prices: {} }
-    const readCurrent = () =>
-      runOperation(reading.operation, withoutPrices, pathVariables) as Promise<Record<string, unknown>>
+    if (route.method !== 'PATCH' || !isObject(body)) return runWith(tx, body)
+    // A PATCH without members changes nothing and returns the resource. The caller pays for the other PATCH only.
+    const readCurrent = async () => {
+      const { body: text } = await runWith({ ...tx, prices: {} }, {})
+      return (JSON.parse(text) as { data: Record<string, unknown> }).data
+    }
     return ignoringUnchanged(body as Record<string, unknown>, readCurrent, (changed) => runWith(tx, changed))
   }
 

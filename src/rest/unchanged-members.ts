@@ -10,7 +10,8 @@ type Members = Record<string, unknown>
 /**
  * Runs a PATCH. If its body is invalid, runs it again without the members that are equal to those of the current
  * resource. The resource is read only then, so a valid PATCH needs no additional query.
- * @param readCurrent returns the resource as GET returns it. If it fails, the error of `run` is thrown
+ * @param readCurrent returns the resource; throws precondition_failed if it does not have the version in If-Match. If it
+ *   fails otherwise, the error of `run` is thrown
  * @throws the errors of `run`; a field that can be read but not set has the code `read_only`
  */
 export async function ignoringUnchanged<Result>(
@@ -22,7 +23,10 @@ export async function ignoringUnchanged<Result>(
     return await run(body)
   } catch (error) {
     if (!hasDetails(error)) throw error
-    const current = await readCurrent().catch(() => undefined)
+    const current = await readCurrent().catch((second: unknown) => {
+      if (second instanceof ApiError && second.code === 'precondition_failed') throw second
+      return undefined
+    })
     if (!current) throw error
     const changed = changedMembers(body, current)
     if (Object.keys(changed).length === Object.keys(body).length) throw withReadOnlyFields(error, current)

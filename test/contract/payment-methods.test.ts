@@ -115,7 +115,7 @@ test('PATCH: an absent field is unchanged, null clears; the type is immutable, a
   expect((await list())[0]).toMatchObject(kept)
   const cleared = { label: null, allowed_payer_wallets: null, auto_topup_increment_μusd: null }
   expect(expectStatus(await owner.patch(path, cleared), 200).data).toMatchObject({ ...cleared, enabled: true })
-  for (const body of [{ type: 'x402' }, { enabled: null }, { status: 'removed' }, { enabled: 'no' }])
+  for (const body of [{ type: 'card' }, { enabled: null }, { status: 'removed' }, { enabled: 'no' }])
     expect((await owner.patch(path, body)).status).toBe(400)
 })
 
