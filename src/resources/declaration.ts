@@ -66,9 +66,11 @@ export const propertiesOf = (Class: object): readonly DeclaredProperty[] => decl
  */
 export function Property(type: FieldType, options: PropertyOptions): PropertyDecorator {
   return (prototype, name) => {
-    const { description, nullable = false, writeOnly, once, graphqlOnly, restName } = options
-    if (!writeOnly) Field(type, { nullable, description })(prototype, name)
-    if (once || graphqlOnly || restName) Extensions({ once, graphqlOnly, restName })(prototype, name)
+    const { description, nullable = false, writeOnly, once, graphqlOnly, restName, example } = options
+    if (!writeOnly) {
+      Field(type, { nullable, description })(prototype, name)
+      Extensions({ once, graphqlOnly, restName, example })(prototype, name)
+    }
     const properties = declaredProperties.get(prototype.constructor) ?? []
     declaredProperties.set(prototype.constructor, properties)
     properties.push({ ...options, name: String(name), type })

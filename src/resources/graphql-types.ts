@@ -45,6 +45,7 @@ export interface FieldExtensions {
   graphqlOnly?: boolean
   inRest?: boolean
   restName?: string
+  example?: unknown
 }
 
 /**

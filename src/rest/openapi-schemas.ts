@@ -1,99 +1,207 @@
-/** Converts GraphQL types to JSON Schema with REST field names. */
+/**
+ * The named schemas of the OpenAPI document, with REST field names: of the GraphQL types that `/v1` returns, and of the
+ * inputs, from the rules that check them.
+ */
 import {
-  type FragmentDefinitionNode,
   GraphQLEnumType,
   GraphQLInputObjectType,
   type GraphQLInputType,
+  GraphQLInterfaceType,
   GraphQLObjectType,
   type GraphQLOutputType,
+  getNamedType,
   isListType,
   isNonNullType,
-  type SelectionSetNode,
 } from 'graphql'
+import { z } from 'zod'
+import { extensionsOf, rulesOfInput } from '../graphql/field-extensions.js'
 import { schema } from '../graphql/schema.js'
 import { snakeCase } from '../kernel/field-names.js'
+import { limits } from '../kernel/limits.js'
+import { restNameOf, shownFields } from './operations.js'
+import { SETTLEMENT } from './payment.js'
+import type { Route } from './routes.js'
 
 export type Json = Record<string, unknown>
+
+/** The schemas of the document by name. Each is added when it is first used. */
+export type Components = Map<string, Json>
 
 const scalars: Record<string, Json> = {
   ID: { type: 'string' },
   String: { type: 'string' },
   Boolean: { type: 'boolean' },
   Float: { type: 'number' },
-  Int: { type: 'integer' },
-  Timestamp: { type: 'integer', format: 'int64', description: 'Unix milliseconds.' },
-  MicroUsd: { type: 'integer', format: 'int64', description: 'Micro-USD.' },
+  Int: { type: 'integer', format: 'int32' },
+  Timestamp: { type: 'integer', format: 'int64', minimum: 0, maximum: limits.maxTimestamp },
+  MicroUsd: { type: 'integer', format: 'int64' },
   JSONObject: { type: 'object', additionalProperties: true },
 }
 
-/**
- * Returns the JSON Schema of a selection.
- * @param fragments the fragment definitions by name
- * @param omitted names of fields that a response may omit
- */
-export function selectionSchema(
-  type: GraphQLObjectType,
-  set: SelectionSetNode,
-  fragments: Map<string, FragmentDefinitionNode>,
-  omitted: readonly string[] = [],
+const reference = (name: string): Json => ({ $ref: `#/components/schemas/${name}` })
+
+function addComponent(components: Components, name: string, create: () => Json): Json {
+  if (!components.has(name)) {
+    // The name is reserved first, because a type can contain itself.
+    components.set(name, {})
+    components.set(name, create())
+  }
+  return reference(name)
+}
+
+/** Returns the schema of the object that a route returns; for a list, of the page. */
+export function resultSchema(components: Components, type: GraphQLOutputType, route: Route, hasSecrets: boolean): Json {
+  const named = getNamedType(type) as GraphQLObjectType | GraphQLInterfaceType
+  if ('hasMore' in named.getFields()) return pageSchema(components, named as GraphQLObjectType, route)
+  return itemSchema(components, named, route, hasSecrets)
+}
+
+function pageSchema(components: Components, page: GraphQLObjectType, route: Route): Json {
+  const item = getNamedType(page.getFields()['data']!.type) as GraphQLObjectType
+  const prefix = route.extraFields ? 'Organization' : ''
+  return addComponent(components, `${prefix}${page.name}`, () => ({
+    type: 'object',
+    description: page.description ?? '',
+    required: ['data', 'next_cursor', 'has_more'],
+    properties: {
+      data: { type: 'array', maxItems: limits.maxPageLimit, items: itemSchema(components, item, route, false) },
+      next_cursor: {
+        type: ['string', 'null'],
+        description: 'The value of `cursor` for the next page. Null on the last page.',
+      },
+      has_more: { type: 'boolean', description: 'Whether there is a next page.' },
+    },
+  }))
+}
+
+/** The name of the schema of a type: that of the interface `AnyVerifier` is `Verifier`. */
+const schemaName = (name: string): string => name.replace(/^Any/, '')
+
+function itemSchema(
+  components: Components,
+  type: GraphQLObjectType | GraphQLInterfaceType,
+  route: Route,
+  hasSecrets: boolean,
 ): Json {
-  const properties: Record<string, Json> = {}
-  const required: string[] = []
-  const collect = (selections: SelectionSetNode, parentType: GraphQLObjectType): void => {
-    for (const selection of selections.selections) {
-      if (selection.kind === 'FragmentSpread') collect(fragments.get(selection.name.value)!.selectionSet, parentType)
-      else if (selection.kind === 'InlineFragment') {
-        const kind = selection.typeCondition?.name.value
-        collect(selection.selectionSet, kind ? (schema().getType(kind) as GraphQLObjectType) : parentType)
-      } else {
-        const field = parentType.getFields()[selection.name.value]!
-        const name = selection.alias?.value ?? selection.name.value
-        const shape = outputSchema(field.type, selection.selectionSet, fragments, omitted)
-        properties[name] = field.description ? { description: field.description, ...shape } : shape
-        // Fields of inline fragments are optional, because only one implementation of the interface has them.
-        if (parentType === type && !omitted.includes(name)) required.push(name)
-      }
+  const name = schemaName(type.name)
+  const omitted = route.omittedWhenNull ?? []
+  const fields = shownFields(type, {}).filter((field) => !route.payment || field.name !== SETTLEMENT)
+  const base = addComponent(components, name, () => objectSchema(components, type, fields, omitted))
+  const extra = route.extraFields && {
+    name: `Organization${name}`,
+    fields: shownFields(type, { extraFields: route.extraFields }).filter(({ name: field }) =>
+      route.extraFields!.includes(field),
+    ),
+  }
+  const extended = extra
+    ? addComponent(components, extra.name, () => extend(components, base, extra.fields, true))
+    : base
+  if (!hasSecrets) return extended
+  const implementations = type instanceof GraphQLInterfaceType ? schema().getPossibleTypes(type) : []
+  const secrets = [type, ...implementations].flatMap((one) =>
+    shownFields(one, { hasSecrets: true }).filter((field) => extensionsOf(field).once === true),
+  )
+  if (secrets.length === 0) return extended
+  // Only one implementation of an interface has the secret.
+  const isRequired = implementations.length === 0
+  return addComponent(components, `${extra?.name ?? name}WithSecret`, () =>
+    extend(components, extended, secrets, isRequired),
+  )
+}
+
+type OutputField = ReturnType<typeof shownFields>[number]
+
+const extend = (components: Components, base: Json, fields: readonly OutputField[], isRequired: boolean): Json => ({
+  allOf: [
+    base,
+    {
+      type: 'object',
+      ...(isRequired && { required: fields.map(restNameOf) }),
+      properties: Object.fromEntries(fields.map((field) => [restNameOf(field), propertySchema(components, field)])),
+    },
+  ],
+})
+
+function objectSchema(
+  components: Components,
+  type: GraphQLObjectType | GraphQLInterfaceType,
+  fields: readonly OutputField[],
+  omitted: readonly string[],
+): Json {
+  const properties = fields.map((field) => [restNameOf(field), propertySchema(components, field, omitted)] as const)
+  const required = properties.map(([name]) => name).filter((name) => !omitted.includes(name))
+  return {
+    type: 'object',
+    ...(type.description && { description: type.description }),
+    ...(required.length > 0 && { required }),
+    properties: Object.fromEntries(properties),
+  }
+}
+
+function propertySchema(components: Components, field: OutputField, omitted: readonly string[] = []): Json {
+  const { example } = extensionsOf(field)
+  return {
+    ...outputSchema(components, field.type, omitted),
+    ...(field.description && { description: field.description }),
+    ...(example !== undefined && { examples: [example] }),
+  }
+}
+
+function outputSchema(components: Components, type: GraphQLOutputType, omitted: readonly string[]): Json {
+  if (!isNonNullType(type)) return nullable(bareOutput(components, type, omitted))
+  return bareOutput(components, type.ofType as GraphQLOutputType, omitted)
+}
+
+function bareOutput(components: Components, type: GraphQLOutputType, omitted: readonly string[]): Json {
+  if (isListType(type))
+    return { type: 'array', items: outputSchema(components, type.ofType as GraphQLOutputType, omitted) }
+  if (type instanceof GraphQLObjectType)
+    return addComponent(components, type.name, () => objectSchema(components, type, shownFields(type, {}), omitted))
+  return leafSchema(components, type)
+}
+
+/** Returns the schema of the body of a route. */
+export function inputSchema(components: Components, type: GraphQLInputType): Json {
+  const { name } = getNamedType(type) as GraphQLInputObjectType
+  const input = rulesOfInput(name)
+  if (!input) return bareInput(components, type)
+  const { rules, properties } = input
+  return addComponent(components, name, () => {
+    const { $schema, ...body } = z.toJSONSchema(rules, { io: 'input', unrepresentable: 'any' }) as Json
+    return withRestNames(body, new Map(properties.map((property) => [property.name, property])))
+  })
+}
+
+/** Renames the properties of an object, or of the alternatives of a union, and adds their descriptions. */
+function withRestNames(body: Json, declared: Map<string, { description: string; example?: unknown }>): Json {
+  const alternatives = (body['oneOf'] ?? body['anyOf']) as Json[] | undefined
+  if (alternatives) return { oneOf: alternatives.map((one) => withRestNames(one, declared)) }
+  const fields = Object.entries((body['properties'] ?? {}) as Record<string, Json>).map(([name, shape]) => {
+    const { description, example } = declared.get(name) ?? {}
+    const described = {
+      ...shape,
+      ...(description && { description }),
+      ...(example !== undefined && { examples: [example] }),
     }
-  }
-  collect(set, type)
-  return { type: 'object', required, properties }
+    return [snakeCase(name), described]
+  })
+  const required = ((body['required'] ?? []) as string[]).map(snakeCase)
+  const { required: _, ...rest } = body
+  return { ...rest, ...(required.length > 0 && { required }), properties: Object.fromEntries(fields) }
 }
 
-function outputSchema(
-  type: GraphQLOutputType,
-  set: SelectionSetNode | undefined,
-  fragments: Map<string, FragmentDefinitionNode>,
-  omitted: readonly string[],
-): Json {
-  if (!isNonNullType(type)) return nullableSchema(bareOutput(type, set, fragments, omitted))
-  return bareOutput(type.ofType, set, fragments, omitted)
+/** Returns the schema of a query parameter, which can be absent but not null. */
+export function querySchema(components: Components, name: string, type: GraphQLInputType): Json {
+  const schema = bareInput(components, isNonNullType(type) ? (type.ofType as GraphQLInputType) : type)
+  return name === 'limit'
+    ? { ...schema, minimum: 1, maximum: limits.maxPageLimit, default: limits.defaultPageLimit }
+    : schema
 }
 
-function bareOutput(
-  type: GraphQLOutputType,
-  set: SelectionSetNode | undefined,
-  fragments: Map<string, FragmentDefinitionNode>,
-  omitted: readonly string[],
-): Json {
-  if (isListType(type)) {
-    return { type: 'array', items: outputSchema(type.ofType as GraphQLOutputType, set, fragments, omitted) }
-  }
-  if (type instanceof GraphQLObjectType) return selectionSchema(type, set!, fragments, omitted)
-  return leafSchema(type)
-}
-
-/**
- * Returns the JSON Schema of a variable.
- * @param inQuery true for a query parameter, which can be absent but not null
- */
-export function inputSchema(type: GraphQLInputType, inQuery: boolean): Json {
-  if (isNonNullType(type)) return bareInput(type.ofType as GraphQLInputType)
-  return inQuery ? bareInput(type) : nullableSchema(bareInput(type))
-}
-
-function bareInput(type: GraphQLInputType): Json {
-  if (isListType(type)) return { type: 'array', items: inputSchema(type.ofType as GraphQLInputType, false) }
-  if (!(type instanceof GraphQLInputObjectType)) return leafSchema(type)
+function bareInput(components: Components, type: GraphQLInputType): Json {
+  if (isNonNullType(type)) return bareInput(components, type.ofType as GraphQLInputType)
+  if (isListType(type)) return { type: 'array', items: bareInput(components, type.ofType as GraphQLInputType) }
+  if (!(type instanceof GraphQLInputObjectType)) return leafSchema(components, type)
   const fields = Object.values(type.getFields())
   const required = fields.filter((field) => isNonNullType(field.type)).map((field) => snakeCase(field.name))
   return {
@@ -102,27 +210,30 @@ function bareInput(type: GraphQLInputType): Json {
     ...(required.length > 0 && { required }),
     properties: Object.fromEntries(
       fields.map((field) => {
-        const schema = inputSchema(field.type, false)
-        return [snakeCase(field.name), field.description ? { ...schema, description: field.description } : schema]
+        const shape = bareInput(components, field.type)
+        return [snakeCase(field.name), isNonNullType(field.type) ? shape : nullable(shape)]
       }),
     ),
   }
 }
 
-function leafSchema(type: unknown): Json {
-  if (type instanceof GraphQLEnumType) return { type: 'string', enum: type.getValues().map((value) => value.name) }
+function leafSchema(components: Components, type: unknown): Json {
+  if (type instanceof GraphQLEnumType) return addComponent(components, type.name, () => enumSchema(type))
   const schema = scalars[String(type)]
   if (!schema)
     throw new Error(`The scalar ${String(type)} has no JSON Schema; add it to the table in rest/openapi-schemas.ts.`)
   return schema
 }
 
+function enumSchema(type: GraphQLEnumType): Json {
+  const values = type.getValues()
+  const meanings = values.flatMap(({ name, description }) => (description ? [`- \`${name}\`: ${description}`] : []))
+  const description = [type.description, meanings.join('\n')].filter(Boolean).join('\n\n')
+  return { type: 'string', ...(description && { description }), enum: values.map(({ name }) => name) }
+}
+
 /** Returns the schema with null as an additional type. */
-function nullableSchema(schema: Json): Json {
+function nullable(schema: Json): Json {
   if (typeof schema['type'] !== 'string') return { anyOf: [schema, { type: 'null' }] }
-  return {
-    ...schema,
-    type: [schema['type'], 'null'],
-    ...(Array.isArray(schema['enum']) && { enum: [...schema['enum'], null] }),
-  }
+  return { ...schema, type: [schema['type'], 'null'] }
 }

@@ -1,62 +1,87 @@
-/** The OpenAPI 3.1 document of `/v1`, generated from the route table, the operations and the GraphQL schema. */
-import { type GraphQLObjectType, getNamedType, isListType, isNonNullType } from 'graphql'
+/**
+ * The OpenAPI 3.1 document of `/v1`, generated from the route table, the GraphQL schema and the declarations of the
+ * resources. The examples are answers of the tests (graphql/rest-examples.json).
+ */
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type GraphQLObjectType, getNamedType, isListType, isNonNullType, print } from 'graphql'
 import type { Middleware } from 'koa'
-import { requiredPermissionOf } from '../graphql/field-extensions.js'
+import { requiredPermissionOf, responseStorageOf } from '../graphql/field-extensions.js'
 import type { Operation } from '../graphql/operations.js'
 import { snakeCase } from '../kernel/field-names.js'
+import { limits } from '../kernel/limits.js'
 import type { Gatehouse } from '../platform/context.js'
+import { packageRoot, version } from '../platform/package-info.js'
 import { variableTypesOf } from './input.js'
-import { inputSchema, type Json, selectionSchema } from './openapi-schemas.js'
-import { paymentHeaders, withoutSettlement } from './payment.js'
+import { errorResponse, errorResponses, headers, responseHeaders, sharedSchemas } from './openapi-responses.js'
+import { type Components, inputSchema, type Json, querySchema, resultSchema } from './openapi-schemas.js'
+import { createOperation } from './operations.js'
 import { type Route, routes } from './routes.js'
 import { loadRouteBindings } from './serve.js'
 
-const errorSchema: Json = {
-  type: 'object',
-  required: ['error', 'error_description'],
-  properties: {
-    error: { type: 'string' },
-    error_description: { type: 'string' },
-    request_id: { type: 'string' },
-    details: {
-      type: 'array',
-      items: {
-        type: 'object',
-        required: ['field', 'code', 'message'],
-        properties: { field: { type: 'string' }, code: { type: 'string' }, message: { type: 'string' } },
-      },
-    },
-  },
+/** A recorded request and its answer. */
+interface RecordedExample {
+  request?: unknown
+  response?: unknown
 }
 
-const preconditionSchema: Json = {
-  type: 'object',
-  required: ['error', 'error_description', 'currentETag', 'retryable'],
-  properties: {
-    error: { const: 'precondition_failed' },
-    error_description: { type: 'string' },
-    currentETag: { type: 'string' },
-    retryable: { const: false },
-    request_id: { type: 'string' },
+/** The tags in the order of the document, with their path segment. */
+const tags: readonly { name: string; segment: string; description: string }[] = [
+  {
+    name: 'Accounts',
+    segment: 'accounts',
+    description: 'The tenants of this deployment. Everything else belongs to an account.',
   },
-}
-
-const statusText: Record<number, string> = {
-  400: 'Malformed or invalid request',
-  401: 'Authentication required or failed',
-  402: 'Payment required or settlement failed',
-  403: 'Permission denied',
-  404: 'Resource not found',
-  409: 'Conflict',
-  412: 'If-Match does not match',
-  413: 'Body too large',
-  415: 'Body is not JSON or has a Content-Encoding',
-  422: 'Idempotency-Key reused with a different request, or operation not allowed in the current state',
-  429: 'Rate or resource limit reached',
-  500: 'Internal error',
-  502: 'No definite result of the payment facilitator',
-  503: 'Temporarily unavailable',
-}
+  {
+    name: 'Prepaid credit',
+    segment: 'credits',
+    description: 'The ledger of prepaid credit, and top-ups by x402 payments.',
+  },
+  { name: 'Payment methods', segment: 'payment-methods', description: 'The wallets from which an account may pay.' },
+  { name: 'Domains', segment: 'domains', description: 'Custom domains under which issuers are served.' },
+  {
+    name: 'Issuers',
+    segment: 'issuers',
+    description: 'OpenID Connect issuers. Each has its own users, clients, keys and sign-in pages.',
+  },
+  {
+    name: 'Authentication methods',
+    segment: 'auth-methods',
+    description: 'How users sign in at an issuer: passwords, email codes, passkeys and upstream providers.',
+  },
+  { name: 'Clients', segment: 'clients', description: 'The OAuth 2.0 and OpenID Connect applications of an issuer.' },
+  { name: 'Users', segment: 'users', description: 'The people at an issuer.' },
+  {
+    name: 'Verifiers',
+    segment: 'verifiers',
+    description:
+      'The credentials of users and agents: passwords, passkeys, authenticator apps, backup codes, wallets and secrets.',
+  },
+  {
+    name: 'Personal tokens',
+    segment: 'tokens',
+    description: 'Long-lived tokens with which a user calls the API from scripts.',
+  },
+  {
+    name: 'Sessions',
+    segment: 'sessions',
+    description: 'Sign-ins of users. A session ends when it expires or is revoked.',
+  },
+  { name: 'Approvals', segment: 'approvals', description: 'Users whose sign-up waits for a decision.' },
+  {
+    name: 'Organizations',
+    segment: 'organizations',
+    description: 'Groups of users that belong together, such as the customers of your application.',
+  },
+  { name: 'Members', segment: 'members', description: 'The users in an organization or in one of its groups.' },
+  { name: 'Groups', segment: 'groups', description: 'Groups of members of an organization, which give them scopes.' },
+  { name: 'Invitations', segment: 'invitations', description: 'Invitations by email to an organization.' },
+  { name: 'API keys', segment: 'api-keys', description: 'Credentials of scripts and services for this API.' },
+  { name: 'Agents', segment: 'agents', description: 'Autonomous programs with an identity of their own.' },
+  { name: 'Notes', segment: 'notes', description: 'Notes of administrators about resources.' },
+  { name: 'Events', segment: 'events', description: 'The audit log: what happened, when, and who did it.' },
+  { name: 'Webhooks', segment: 'webhooks', description: 'URLs that receive events, and the deliveries to them.' },
+]
 
 /**
  * Returns the OpenAPI document.
@@ -64,155 +89,209 @@ const statusText: Record<number, string> = {
  * @param prices micro-USD by root field; operations with a price can return 402
  */
 export function openApiDocument(baseUrl: string, prices: Readonly<Record<string, number>>): Json {
+  const components: Components = new Map(Object.entries(sharedSchemas))
+  const examples = recordedExamples()
   const entries = loadRouteBindings()
   const paths: Record<string, Json> = {}
   for (const route of routes) {
     paths[route.path] ??= {}
-    paths[route.path]![route.method.toLowerCase()] = operationObject(route, entries.get(route)!.operation, prices)
+    const { operation } = entries.get(route)!
+    paths[route.path]![route.method.toLowerCase()] = operationObject(
+      components,
+      route,
+      operation,
+      prices,
+      examples[route.operation] ?? {},
+    )
   }
   return {
     openapi: '3.1.0',
     info: {
       title: 'Gatehouse Core API',
-      version: '1',
-      description: 'Administration of accounts, issuers, clients and users.',
+      version,
+      summary: 'Administration of accounts, issuers, clients and users.',
+      description:
+        'Each operation is also a query or mutation of the GraphQL API; `x-graphql` contains it. Lists return `data`, `next_cursor` and `has_more`. Times are Unix milliseconds.',
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: baseUrl }],
     security: [{ apiKey: [] }, { accessToken: [] }],
+    tags: tags.map(({ name, description }) => ({ name, description })),
     paths,
     components: {
       securitySchemes: {
-        apiKey: { type: 'http', scheme: 'basic', description: 'key_id:secret of an API key.' },
-        accessToken: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' },
+        apiKey: {
+          type: 'http',
+          scheme: 'basic',
+          description: 'The id of an API key as user name, its secret as password.',
+        },
+        accessToken: {
+          type: 'http',
+          scheme: 'bearer',
+          bearerFormat: 'JWT',
+          description: 'An access token for this API.',
+        },
       },
-      schemas: { Error: errorSchema, PreconditionFailedError: preconditionSchema },
+      headers,
+      responses: errorResponses,
+      schemas: Object.fromEntries([...components].sort(([left], [right]) => (left < right ? -1 : 1))),
     },
   }
 }
 
-function operationObject(route: Route, operation: Operation, prices: Readonly<Record<string, number>>): Json {
+/** Returns the recorded examples by operation; none while they are recorded for the first time. */
+function recordedExamples(): Record<string, RecordedExample> {
+  const file = join(packageRoot, 'graphql/rest-examples.json')
+  return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {}
+}
+
+function operationObject(
+  components: Components,
+  route: Route,
+  operation: Operation,
+  prices: Readonly<Record<string, number>>,
+  example: RecordedExample,
+): Json {
   const variables = variableTypesOf(operation)
   const pathParameters = [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!)
   const input = variables.get('input')
   const query = [...variables].filter(
     ([name]) => !pathParameters.includes(snakeCase(name)) && !['input', 'ifMatch', 'paymentSignature'].includes(name),
   )
-  const statuses = new Set([
+  const descriptionOf = (name: string) => operation.field.args.find((arg) => arg.name === name)?.description
+  const hasTag = route.success !== 204 && route.success !== 202 && !route.unwrapped && !isPage(operation)
+  const isConditional = route.method === 'GET' && hasTag && !route.hasDerivedFields
+  const statuses = new Set<number>([
     ...route.errors,
-    400,
-    401,
-    403,
-    429,
-    500,
-    503,
+    ...[400, 401, 403, 405, 429, 500, 503],
     ...(pathParameters.length > 0 ? [404] : []),
+    ...(route.method === 'GET' ? [] : [413, 415]),
     ...(route.method === 'POST' ? [409, 422] : []),
     ...(prices[operation.field.name] ? [402] : []),
   ])
-  if (input) for (const status of [413, 415]) statuses.add(status)
   return {
     operationId: route.operation,
     summary: route.summary,
-    description: requiredScopesText(operation),
+    description: [operation.field.description, requiredScopesText(operation)].filter(Boolean).join(' '),
     tags: [tagOf(route)],
     parameters: [
-      ...pathParameters.map((name) => ({ name, in: 'path', required: true, schema: { type: 'string' } })),
+      ...pathParameters.map((name) => ({
+        name,
+        in: 'path',
+        required: true,
+        description: descriptionOf(variableNameOf(variables, name)) ?? 'An id.',
+        schema: { type: 'string' },
+      })),
       ...query.map(([name, type]) => ({
         name: snakeCase(name),
         in: 'query',
         required: isNonNullType(type),
+        ...(descriptionOf(name) && { description: descriptionOf(name) }),
         // The entries of a list are comma-separated in one parameter.
         ...(isListType(type) && { explode: false }),
-        schema: inputSchema(type, true),
+        schema: querySchema(components, name, type),
       })),
-      ...(route.ifMatch
-        ? [header('If-Match', 'The ETag of the expected version, a comma-separated list of ETags, or *.')]
-        : []),
-      ...(route.payment ? [header('PAYMENT-SIGNATURE', 'An x402 v2 PaymentPayload, as base64-encoded JSON.')] : []),
-      ...(route.method === 'POST'
-        ? [
-            header(
-              'Idempotency-Key',
-              '1 to 256 characters. A repeated request with the same key within 24 hours returns the first response, if it was stored. Most responses with secrets are not stored.',
-            ),
-          ]
-        : []),
+      ...headerParameters(route, isConditional),
     ],
     ...(input && {
       requestBody: {
         required: isNonNullType(input),
-        content: { 'application/json': { schema: inputSchema(input, false) } },
+        content: {
+          'application/json': {
+            schema: inputSchema(components, input),
+            ...(example.request !== undefined && { example: example.request }),
+          },
+        },
       },
     }),
     responses: {
-      [route.success]: successResponse(route, operation),
-      ...Object.fromEntries([...statuses].sort().map((status) => [status, errorResponse(status, route)])),
+      [route.success]: successResponse(components, route, operation, hasTag, example),
+      ...(isConditional && { 304: { $ref: '#/components/responses/NotModified' } }),
+      ...Object.fromEntries([...statuses].sort().map((status) => [status, errorResponse(status)])),
     },
+    'x-graphql': print(createOperation(route, ({ name }) => name).document),
   }
 }
 
-const header = (name: string, description: string): Json => ({
+const isPage = ({ field }: Operation): boolean =>
+  'hasMore' in ((getNamedType(field.type) as GraphQLObjectType).getFields?.() ?? {})
+
+const variableNameOf = (variables: Map<string, unknown>, parameter: string): string =>
+  [...variables.keys()].find((name) => snakeCase(name) === parameter) ?? parameter
+
+function headerParameters(route: Route, isConditional: boolean): Json[] {
+  const text = { type: 'string' }
+  return [
+    ...(isConditional
+      ? [header('If-None-Match', 'ETags of versions that you have. If one is current, the response is 304.', text)]
+      : []),
+    ...(route.ifMatch
+      ? [
+          header('If-Match', 'The ETag of the expected version, a comma-separated list of ETags, or *.', {
+            type: 'string',
+            pattern: ifMatchPattern,
+          }),
+        ]
+      : []),
+    ...(route.payment ? [header('PAYMENT-SIGNATURE', 'An x402 v2 PaymentPayload, as base64-encoded JSON.', text)] : []),
+    ...(route.method === 'POST'
+      ? [
+          header(
+            'Idempotency-Key',
+            'A repeated request with the same key within 24 hours returns the first response, if it was stored. Most responses with secrets are not stored.',
+            { type: 'string', minLength: 1, maxLength: limits.maxIdempotencyKeyLength },
+          ),
+        ]
+      : []),
+  ]
+}
+
+const ifMatchPattern = String.raw`^(\*|"[^"]*"(\s*,\s*"[^"]*")*)$`
+
+const header = (name: string, description: string, schema: Json): Json => ({
   name,
   in: 'header',
   required: false,
   description,
-  schema: { type: 'string' },
+  schema,
 })
 
 function requiredScopesText({ field }: Operation): string {
   const { scope, additionalScope } = requiredPermissionOf(field)!
+  if (scope === 'authenticated') return 'Requires a credential, but no scope.'
   return additionalScope
     ? `Requires the scopes \`${scope}\` and \`${additionalScope}\`.`
     : `Requires the scope \`${scope}\`.`
 }
 
-/** Path segments that are not resources, such as actions. A route has the tag of its last resource. */
-const actionSegment =
-  /^(rotate|block|unblock|revoke|resend|secret|ledger|topups|verify|assign|unassign|suspend|reactivate|count|backlinks|aggregate|\w+-enrollment|\w+-challenge)$/
+/** A route has the tag of the last resource in its path. */
+function tagOf({ path }: Route): string {
+  const segment = path.split('/').findLast((part) => tags.some((tag) => tag.segment === part))
+  return tags.find((tag) => tag.segment === segment)!.name
+}
 
-const tagOf = ({ path }: Route): string =>
-  path.split('/').findLast((part) => !/^(|v1|\{.*)$/.test(part) && !actionSegment.test(part)) ?? 'accounts'
-
-const errorResponse = (status: number, route: Route): Json => ({
-  description: statusText[status] ?? 'Error',
-  ...(route.payment && paymentHeaders[status] && { headers: paymentHeaders[status] }),
-  content: {
-    'application/json': {
-      schema: { $ref: `#/components/schemas/${status === 412 ? 'PreconditionFailedError' : 'Error'}` },
-    },
-  },
-})
-
-function successResponse(route: Route, operation: Operation): Json {
-  if (route.success === 204) return { description: 'Done.' }
-  if (route.success === 202) return { description: 'Accepted.' }
-  const root = operation.definition.selectionSet.selections[0]
-  if (root?.kind !== 'Field' || !root.selectionSet) throw new Error(`${operation.name} has no selection.`)
-  const fragments = new Map(
-    operation.document.definitions.flatMap((node) =>
-      node.kind === 'FragmentDefinition' ? [[node.name.value, node] as const] : [],
-    ),
-  )
-  const type = getNamedType(operation.field.type) as GraphQLObjectType
-  const value = selectionSchema(
-    type,
-    route.payment ? withoutSettlement(root.selectionSet) : root.selectionSet,
-    fragments,
-    route.omittedWhenNull,
-  )
-  const isPage = 'hasMore' in type.getFields()
+function successResponse(
+  components: Components,
+  route: Route,
+  operation: Operation,
+  hasTag: boolean,
+  example: RecordedExample,
+): Json {
+  const headerNames = responseHeaders(route, hasTag)
+  if (route.success === 204 || route.success === 202)
+    return { description: route.success === 204 ? 'Done.' : 'Accepted.', headers: headerNames }
+  const hasSecrets = responseStorageOf(operation.field) !== undefined
+  const value = resultSchema(components, operation.field.type, route, hasSecrets)
   return {
-    description: isPage ? 'One page.' : 'The resource.',
-    ...(!isPage &&
-      !route.unwrapped && {
-        headers: {
-          ETag: { description: 'The version of the resource.', schema: { type: 'string' } },
-          ...(route.payment && paymentHeaders[200]),
-        },
-      }),
+    description: isPage(operation) ? 'One page.' : 'The resource.',
+    headers: headerNames,
     content: {
       'application/json': {
-        schema: isPage || route.unwrapped ? value : { type: 'object', required: ['data'], properties: { data: value } },
+        schema:
+          isPage(operation) || route.unwrapped
+            ? value
+            : { type: 'object', required: ['data'], properties: { data: value } },
+        ...(example.response !== undefined && { example: example.response }),
       },
     },
   }

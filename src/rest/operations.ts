@@ -35,7 +35,7 @@ export const rootFieldName = ({ operation }: Route): string =>
   operation.replace(/^(?:list|get)([A-Z])/, (_, letter: string) => letter.toLowerCase())
 
 /** Returns the name of a field in `/v1`. */
-const restNameOf = (field: Field): string => extensionsOf(field).restName ?? snakeCase(field.name)
+export const restNameOf = (field: Field): string => extensionsOf(field).restName ?? snakeCase(field.name)
 
 /**
  * Creates the operation of a route.
@@ -109,21 +109,28 @@ function selectionOf({ type }: Field, options: SelectionOptions): SelectionSetNo
 const isOnce = (type: GraphQLObjectType, name: string): boolean => extensionsOf(type.getFields()[name]!).once === true
 
 function fieldNodes(type: GraphQLObjectType, options: SelectionOptions): FieldNode[] {
-  return Object.values(type.getFields())
-    .filter((field) => isShown(field, options))
-    .map((field) => {
-      const selectionSet = selectionOf(field, options)
-      const wireName = options.nameOf(field)
-      return {
-        kind: Kind.FIELD,
-        name: nameNode(field.name),
-        ...(wireName !== field.name && { alias: nameNode(wireName) }),
-        ...(selectionSet && { selectionSet }),
-      }
-    })
+  return shownFields(type, options).map((field) => {
+    const selectionSet = selectionOf(field, options)
+    const wireName = options.nameOf(field)
+    return {
+      kind: Kind.FIELD,
+      name: nameNode(field.name),
+      ...(wireName !== field.name && { alias: nameNode(wireName) }),
+      ...(selectionSet && { selectionSet }),
+    }
+  })
 }
 
-function isShown(field: Field, { hasSecrets, extraFields }: SelectionOptions): boolean {
+/**
+ * Returns the fields of a type that `/v1` shows.
+ * @param options `hasSecrets`: for a mutation with `@ReturnsSecret`; `extraFields`: see `Route`
+ */
+export const shownFields = (
+  type: GraphQLObjectType | GraphQLInterfaceType,
+  { hasSecrets = false, extraFields = [] }: { hasSecrets?: boolean; extraFields?: readonly string[] },
+): Field[] => Object.values(type.getFields()).filter((field) => isShown(field, { hasSecrets, extraFields }))
+
+function isShown(field: Field, { hasSecrets, extraFields }: Omit<SelectionOptions, 'nameOf'>): boolean {
   const { once, graphqlOnly, scope, inRest } = extensionsOf(field)
   if (extraFields.includes(field.name)) return true
   if (graphqlOnly || (once && !hasSecrets)) return false

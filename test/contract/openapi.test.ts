@@ -59,13 +59,36 @@ function validatorOf(key: string, schema: object): ValidateFunction {
   return validate
 }
 
+/** Returns the object that a reference to a component refers to. */
+const resolve = (value: AnyJson): AnyJson =>
+  value?.$ref ? document.components.responses[value.$ref.split('/').at(-1)] : value
+
+/** Headers of HTTP itself and of browsers, which the document does not contain. */
+const transportHeaders = [
+  'connection',
+  'content-length',
+  'content-type',
+  'date',
+  'keep-alive',
+  'access-control-expose-headers',
+  'access-control-allow-origin',
+  'strict-transport-security',
+  'x-content-type-options',
+]
+
 /** Checks that the document describes the status, the headers and the body of a response. */
 function expectDocumented(route: Route, response: ApiResponse<AnyJson>): void {
-  const documented = operationOf(route).responses[response.status]
+  const documented = resolve(operationOf(route).responses[response.status])
   expect({ route: name(route), status: response.status, documented: documented !== undefined }).toEqual({
     route: name(route),
     status: response.status,
     documented: true,
+  })
+  const headers = [...response.headers.keys()].filter((header) => !transportHeaders.includes(header))
+  const documentedHeaders = Object.keys(documented.headers).map((header) => header.toLowerCase())
+  expect({ route: name(route), headers: headers.filter((header) => !documentedHeaders.includes(header)) }).toEqual({
+    route: name(route),
+    headers: [],
   })
   const schema = documented.content?.['application/json']?.schema
   if (!schema) {
@@ -104,6 +127,7 @@ test('it has exactly the routes of the server, each with its parameters', () => 
     )
     expect(named('header').sort()).toEqual(
       [
+        ...(responses['304'] ? ['If-None-Match'] : []),
         ...(route.ifMatch ? ['If-Match'] : []),
         ...(route.payment ? ['PAYMENT-SIGNATURE'] : []),
         ...(route.method === 'POST' ? ['Idempotency-Key'] : []),
@@ -178,6 +202,17 @@ describe('responses conform to the document', () => {
     }
     expectDocumented(route, await fixture.owner.request(route.method, `${routePath(route, at.ids)}?unknown=1`, body))
     expectDocumented(route, await sendRouteRequest(createApiClient(app.baseUrl), route, at.ids))
+    if (operationOf(route).responses['304']) {
+      const tag = { 'if-none-match': good.headers.get('etag')! }
+      const unchanged = await sendRouteRequest(fixture.owner, route, at.ids, tag)
+      expect(unchanged.status).toBe(304)
+      expectDocumented(route, unchanged)
+    }
+    const methods = ['GET', 'PUT', 'POST', 'PATCH', 'DELETE']
+    const other = methods.find((method) => !routes.some((one) => one.path === route.path && one.method === method))!
+    const refused = await fixture.owner.request(other, routePath(route, at.ids))
+    expect(refused.status).toBe(405)
+    expectDocumented(route, refused)
     if (route.path.includes('{'))
       expectDocumented(
         route,
