@@ -8,6 +8,7 @@ import {
   GraphQLError,
   type SelectionSetNode,
   type ValidationContext,
+  valueFromASTUntyped,
 } from 'graphql'
 import { limits } from '../kernel/limits.js'
 
@@ -17,87 +18,96 @@ import { limits } from '../kernel/limits.js'
  */
 const fieldCosts: ReadonlyMap<string, number> = new Map([['health', 500]])
 
-/**
- * Returns the page size of a list. The values of variables are not known during validation, so a variable counts as the
- * maximum page size.
- */
-function pageSize(field: FieldNode): number {
+/** Returns the page size of a list. A relation, which is a list below the root, has a smaller default. */
+function pageSize(field: FieldNode, depth: number, variables: Record<string, unknown>): number {
   const limit = field.arguments?.find((argument) => argument.name.value === 'limit')?.value
-  if (!limit) return limits.defaultPageLimit
-  return limit.kind === 'IntValue' ? Math.min(Number(limit.value), limits.maxPageLimit) : limits.maxPageLimit
+  const value = limit && valueFromASTUntyped(limit, variables)
+  const fallback = depth === 1 ? limits.defaultPageLimit : limits.defaultRelationLimit
+  // A size outside of the range is refused when the list is read. Here it must not reduce the cost of other lists.
+  return Math.min(Math.max(typeof value === 'number' ? value : fallback, 1), limits.maxPageLimit)
 }
 
-/** Validation rule that rejects documents that exceed the limits. Fields of the introspection have no cost. */
-export function documentLimitsRule(context: ValidationContext): ASTVisitor {
-  const fragments = new Map<string, FragmentDefinitionNode>()
-  for (const definition of context.getDocument().definitions) {
-    if (definition.kind === 'FragmentDefinition') fragments.set(definition.name.value, definition)
-  }
-  let visitedNodes = 0
-  let rootFieldCount = 0
-  let isExceeded = false
-
-  /** Returns true when the selection contains the `data` of a page, directly or in a fragment. */
-  function selectsRows(set: SelectionSetNode, enclosingFragments: ReadonlySet<string>): boolean {
-    return set.selections.some((selection) => {
-      if (selection.kind === 'Field') return selection.name.value === 'data' && selection.selectionSet !== undefined
-      if (selection.kind === 'InlineFragment') return selectsRows(selection.selectionSet, enclosingFragments)
-      const name = selection.name.value
-      const fragment = enclosingFragments.has(name) ? undefined : fragments.get(name)
-      // Counts each visited fragment, because nested fragments can expand exponentially.
-      return (
-        fragment !== undefined &&
-        ++visitedNodes <= limits.maxGraphqlFields &&
-        selectsRows(fragment.selectionSet, new Set([...enclosingFragments, name]))
-      )
-    })
-  }
-
-  /** Returns the cost of a selection. Stops as soon as a limit is exceeded. */
-  function costOf(
-    set: SelectionSetNode,
-    depth: number,
-    multiplier: number,
-    enclosingFragments: ReadonlySet<string>,
-  ): number {
-    let cost = 0
-    for (const selection of set.selections) {
-      visitedNodes += 1
-      if (depth > limits.maxGraphqlDepth || visitedNodes > limits.maxGraphqlFields || cost > limits.maxGraphqlCost)
-        isExceeded = true
-      if (isExceeded) return cost
-      if (selection.kind === 'Field') {
-        if (selection.name.value.startsWith('__')) continue
-        if (depth === 1) rootFieldCount += 1
-        if (!selection.selectionSet) continue
-        const rows = multiplier * (selectsRows(selection.selectionSet, enclosingFragments) ? pageSize(selection) : 1)
-        const fieldCost = rows + multiplier * (fieldCosts.get(selection.name.value) ?? 0)
-        cost += fieldCost + costOf(selection.selectionSet, depth + 1, rows, enclosingFragments)
-      } else if (selection.kind === 'InlineFragment') {
-        cost += costOf(selection.selectionSet, depth, multiplier, enclosingFragments)
-      } else {
-        const name = selection.name.value
-        const fragment = fragments.get(name)
-        // graphql-js rejects recursive fragments by another rule; this check only prevents an endless loop.
-        if (fragment && !enclosingFragments.has(name))
-          cost += costOf(fragment.selectionSet, depth, multiplier, new Set([...enclosingFragments, name]))
-      }
+/**
+ * Returns the validation rule that rejects documents that exceed the limits. Fields of the introspection have no cost.
+ * @param variables the values of the variables. Apollo validates documents without them; `mountGraphql` validates the
+ *   limits again with them
+ */
+export const documentLimitsRule =
+  (variables: Record<string, unknown> = {}) =>
+  (context: ValidationContext): ASTVisitor => {
+    const fragments = new Map<string, FragmentDefinitionNode>()
+    for (const definition of context.getDocument().definitions) {
+      if (definition.kind === 'FragmentDefinition') fragments.set(definition.name.value, definition)
     }
-    return cost
-  }
+    let visitedNodes = 0
+    let rootFieldCount = 0
+    let isExceeded = false
 
-  return {
-    OperationDefinition(node) {
-      rootFieldCount = 0
-      const cost = costOf(node.selectionSet, 1, 1, new Set())
-      if (isExceeded || cost > limits.maxGraphqlCost || rootFieldCount > limits.maxGraphqlRootFields) {
-        context.reportError(
-          new GraphQLError(
-            `This document exceeds the limits: at most ${limits.maxGraphqlDepth} levels, ${limits.maxGraphqlFields} fields, ${limits.maxGraphqlRootFields} root fields and ${limits.maxGraphqlCost} rows. Use smaller pages or several requests.`,
-            { nodes: node },
-          ),
+    /** Returns true when the selection contains the `data` of a page, directly or in a fragment. */
+    function selectsRows(set: SelectionSetNode, enclosingFragments: ReadonlySet<string>): boolean {
+      return set.selections.some((selection) => {
+        if (selection.kind === 'Field') return selection.name.value === 'data' && selection.selectionSet !== undefined
+        if (selection.kind === 'InlineFragment') return selectsRows(selection.selectionSet, enclosingFragments)
+        const name = selection.name.value
+        const fragment = enclosingFragments.has(name) ? undefined : fragments.get(name)
+        // Counts each visited fragment, because nested fragments can expand exponentially.
+        return (
+          fragment !== undefined &&
+          ++visitedNodes <= limits.maxGraphqlFields &&
+          selectsRows(fragment.selectionSet, new Set([...enclosingFragments, name]))
         )
+      })
+    }
+
+    /** Returns the cost of a selection. Stops as soon as a limit is exceeded. */
+    function costOf(
+      set: SelectionSetNode,
+      depth: number,
+      multiplier: number,
+      enclosingFragments: ReadonlySet<string>,
+    ): number {
+      let cost = 0
+      for (const selection of set.selections) {
+        visitedNodes += 1
+        if (depth > limits.maxGraphqlDepth || visitedNodes > limits.maxGraphqlFields || cost > limits.maxGraphqlCost)
+          isExceeded = true
+        if (isExceeded) return cost
+        if (selection.kind === 'Field') {
+          if (selection.name.value.startsWith('__')) continue
+          if (depth === 1) rootFieldCount += 1
+          if (!selection.selectionSet) continue
+          const rows =
+            multiplier *
+            (selectsRows(selection.selectionSet, enclosingFragments) ? pageSize(selection, depth, variables) : 1)
+          // The entries in `data` were counted for the page.
+        const ownRows = selection.name.value === 'data' ? 0 : rows
+        const fieldCost = ownRows + multiplier * (fieldCosts.get(selection.name.value) ?? 0)
+          cost += fieldCost + costOf(selection.selectionSet, depth + 1, rows, enclosingFragments)
+        } else if (selection.kind === 'InlineFragment') {
+          cost += costOf(selection.selectionSet, depth, multiplier, enclosingFragments)
+        } else {
+          const name = selection.name.value
+          const fragment = fragments.get(name)
+          // graphql-js rejects recursive fragments by another rule; this check only prevents an endless loop.
+          if (fragment && !enclosingFragments.has(name))
+            cost += costOf(fragment.selectionSet, depth, multiplier, new Set([...enclosingFragments, name]))
+        }
       }
-    },
+      return cost
+    }
+
+    return {
+      OperationDefinition(node) {
+        rootFieldCount = 0
+        const cost = costOf(node.selectionSet, 1, 1, new Set())
+        if (isExceeded || cost > limits.maxGraphqlCost || rootFieldCount > limits.maxGraphqlRootFields) {
+          context.reportError(
+            new GraphQLError(
+              `This document exceeds the limits: at most ${limits.maxGraphqlDepth} levels, ${limits.maxGraphqlFields} fields, ${limits.maxGraphqlRootFields} root fields and ${limits.maxGraphqlCost} rows. Use smaller pages or several requests.`,
+              { nodes: node },
+            ),
+          )
+        }
+      },
+    }
   }
-}

@@ -6,7 +6,7 @@ import {
   ApolloServerPluginCacheControlDisabled,
   ApolloServerPluginLandingPageDisabled,
 } from '@apollo/server/plugin/disabled'
-import type { GraphQLFormattedError } from 'graphql'
+import { type GraphQLFormattedError, validate } from 'graphql'
 import type { Middleware } from 'koa'
 import { wwwAuthenticateHeader } from '../access/authenticate.js'
 import { anonymousContext, authenticateAndRateLimit } from '../access/authenticate-request.js'
@@ -23,6 +23,18 @@ import { literalInputRule } from './literal-input.js'
 import { rootFieldsOf } from './root-fields.js'
 import { checkPrices, schema } from './schema.js'
 import { acceptsEventStream, createSubscriptionStreams } from './subscriptions.js'
+
+/** Rejects a document that exceeds the limits with the values of its variables. */
+const documentLimitsPlugin: ApolloServerPlugin<Context> = {
+  async requestDidStart() {
+    return {
+      async didResolveOperation({ document, request }) {
+        const [limitError] = validate(schema(), document, [documentLimitsRule(request.variables ?? {})])
+        if (limitError) throw limitError
+      },
+    }
+  },
+}
 
 /** Counts each mutation of a document against the caller's write limit (docs/contract.md#graphql-limits). */
 const mutationRateLimitPlugin: ApolloServerPlugin<Context> = {
@@ -131,10 +143,11 @@ export async function mountGraphql(gatehouse: Gatehouse): Promise<GraphqlApi> {
     includeStacktraceInErrorResponses: false,
     stopOnTerminationSignals: false,
     parseOptions: { maxTokens: limits.maxGraphqlTokens },
-    validationRules: [documentLimitsRule, literalInputRule],
+    validationRules: [documentLimitsRule(), literalInputRule],
     plugins: [
       ApolloServerPluginLandingPageDisabled(),
       ApolloServerPluginCacheControlDisabled(),
+      documentLimitsPlugin,
       mutationRateLimitPlugin,
       rejectSubscriptionsPlugin,
       idempotencyPlugin,

@@ -132,7 +132,7 @@ function parseSubscription(body: unknown): SubscriptionRequest {
   if (!isObject(variables ?? {})) throw badRequest('variables must be an object.')
   if (operationName !== null && typeof operationName !== 'string') throw badRequest('operationName must be a string.')
   const document = parse(query, { maxTokens: limits.maxGraphqlTokens })
-  const [validationError] = validate(schema(), document, [...specifiedRules, documentLimitsRule, literalInputRule])
+  const [validationError] = validate(schema(), document, [...specifiedRules, documentLimitsRule(), literalInputRule])
   if (validationError) throw validationError
   const operation = getOperationAST(document, operationName)
   if (!operation) throw new GraphQLError('The document must contain one operation, or operationName must name one.')

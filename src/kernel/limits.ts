@@ -72,6 +72,7 @@ export const limitTable = {
     maxLocalRateLimitBuckets: { value: 20_000, unit: 'items', meaning: 'Maximum number of buckets of the rate limit `metadata`, which each process counts by itself.' },
   },
   'Lists and fields': {
+    defaultRelationLimit: { value: 20, unit: 'items', meaning: 'Page size of a relation in GraphQL, such as the clients of an issuer, without `limit`.' },
     defaultPageLimit: { value: 50, unit: 'items', meaning: 'Page size of a list without `limit`.' },
     maxPageLimit: { value: 100, unit: 'items', meaning: 'Maximum page size of a list.' },
     defaultBacklinksPageLimit: { value: 10, unit: 'items', meaning: 'Page size of the backlinks of a note without `limit`.' },
@@ -95,7 +96,7 @@ export const limitTable = {
     maxGraphqlDepth: { value: 12, unit: 'levels', meaning: 'Maximum nesting depth of a GraphQL document.' },
     maxGraphqlFields: { value: 500, unit: 'items', meaning: 'Maximum number of fields of a GraphQL document.' },
     maxGraphqlRootFields: { value: 20, unit: 'items', meaning: 'Maximum number of root fields of a GraphQL document.' },
-    maxGraphqlCost: { value: 20_000, unit: 'rows', meaning: 'Maximum cost of a GraphQL document: the number of rows that its lists can return, where a nested list counts once for each row of its parent. For example, 1 account with 10 issuers with 100 clients each costs 1,011. The field `health` costs 500 more for each row of its parent.' },
+    maxGraphqlCost: { value: 25_000, unit: 'rows', meaning: 'Maximum cost of a GraphQL document: the number of rows that its lists can return, where a nested list counts once for each row of its parent. For example, 1 account with 10 issuers with 100 clients each costs 1,011, and three levels of lists without `limit` cost 21,050. The field `health` costs 500 more for each row of its parent.' },
     maxSubscriptionsPerCaller: { value: 10, unit: 'items', meaning: 'Maximum number of open subscription streams per process and caller (user, client, agent or API key).' },
     subscriptionHeartbeatInterval: { value: 15 * SECOND, unit: 'milliseconds', meaning: 'Interval of the comments that a subscription stream sends, so that proxies do not close an idle stream.' },
     subscriptionWriteTimeout: { value: MINUTE, unit: 'milliseconds', meaning: 'A subscription stream ends when the client reads nothing during this time.' },

@@ -7,6 +7,7 @@
 import { GraphQLError, GraphQLScalarType } from 'graphql'
 import { GraphQLJSONObject } from 'graphql-scalars'
 import { Arg, ArgsType, type ClassType, Extensions, Field, ID, Int, ObjectType } from 'type-graphql'
+import { limits } from '../kernel/limits.js'
 import type { PlatformScope, ScopeAction, ScopeResource } from '../kernel/scopes.js'
 
 export const JSONObject = GraphQLJSONObject
@@ -146,6 +147,16 @@ export const nameSearchDescription = 'A prefix of the name, in any case, or the 
 export class PageArgs {
   @Field(() => Int, { nullable: true, description: 'Page size, 1 to 100. The default is 50.' })
   limit?: number | null
+
+  @Field(() => String, { nullable: true, description: 'The nextCursor of the previous page.' })
+  cursor?: string | null
+}
+
+/** The arguments of a relation that returns a page. */
+@ArgsType()
+export class RelationArgs {
+  @Field(() => Int, { defaultValue: limits.defaultRelationLimit, description: 'Page size, 1 to 100.' })
+  limit!: number
 
   @Field(() => String, { nullable: true, description: 'The nextCursor of the previous page.' })
   cursor?: string | null

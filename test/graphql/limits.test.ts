@@ -62,10 +62,12 @@ test('the product of nested page sizes is limited, also with fragments, aliases 
   await expectRefused(
     `{ accounts(limit: 100) { ... { data { issuers(limit: 100) { ... on IssuerPage { data { clients(limit: 100) { ... { x: data { id } } } } } } } } } }`,
   )
-  await expectRefused(
-    `query ($n: Int) { accounts(limit: $n) { data { issuers(limit: $n) { data { clients(limit: $n) { data { id } } } } } } }`,
-    { n: 1 },
-  )
+  const withVariable =
+    'query ($n: Int) { accounts(limit: $n) { data { issuers(limit: $n) { data { clients(limit: $n) { data { id } } } } } } }'
+  await expectRefused(withVariable, { n: 100 })
+  expect((await runGraphql(withVariable, { n: 10 })).status).toBe(200)
+  // A negative page size must not pay for another list.
+  await expectRefused(`{ cheap: accounts(limit: -100) { data ${rows} } accounts(limit: 100) { data ${rows} } }`)
   expect(
     (
       await runGraphql(
@@ -73,6 +75,13 @@ test('the product of nested page sizes is limited, also with fragments, aliases 
       )
     ).status,
   ).toBe(200)
+})
+
+test('three levels of lists without page sizes are within the limits', async () => {
+  const { status, body } = await runGraphql(
+    `{ issuers(${inAccount()}) { data { name users { data { username sessions { data { status } } } } } } }`,
+  )
+  expect({ status, errors: body.errors }).toEqual({ status: 200, errors: undefined })
 })
 
 test('fragments that expand exponentially and recursive fragments are refused', async () => {

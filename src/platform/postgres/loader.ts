@@ -1,4 +1,5 @@
 import DataLoader from 'dataloader'
+import { limits } from '../../kernel/limits.js'
 import { checkPageLimit, type Page, type PageRequest } from '../../kernel/pagination.js'
 import type { Context } from '../context.js'
 
@@ -30,7 +31,7 @@ export function pageLoader<T>(
   loadBatch: (context: Context, keys: readonly string[], limit: number) => Promise<Page<T>[]>,
   limit: number | null | undefined,
 ): DataLoader<string, Page<T>> {
-  const size = checkPageLimit({ limit: limit ?? null })
+  const size = checkPageLimit({ limit: limit ?? limits.defaultRelationLimit })
   const loadersByLimit = (limitedLoads.get(loadBatch) ?? new Map()) as Map<number, typeof loadBatch>
   limitedLoads.set(loadBatch, loadersByLimit)
   const limitedLoad = loadersByLimit.get(size) ?? ((tx, keys) => loadBatch(tx, keys, size))

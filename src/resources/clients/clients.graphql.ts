@@ -9,8 +9,8 @@ import {
   IdempotencyKey,
   IfMatch,
   IssuerPath,
-  PageArgs,
   RecentSignIn,
+  RelationArgs,
   ReturnsSecret,
   Scope,
   SearchablePageArgs,
@@ -125,7 +125,7 @@ export class ClientResolver {
 
   @FieldResolver(() => EventPage, { nullable: true, description: 'The events of the client, newest first.' })
   @Scope('events', 'read')
-  events(@Ctx() context: Context, @Root() { accountId, id }: ClientRow, @Args(() => PageArgs) page: PageArgs) {
+  events(@Ctx() context: Context, @Root() { accountId, id }: ClientRow, @Args(() => RelationArgs) page: RelationArgs) {
     return relatedPage(context, page, {
       key: eventLoaderKey(accountId, id),
       firstPages: newestEventsOf.client,
