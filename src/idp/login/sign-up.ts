@@ -146,7 +146,7 @@ export function stateAfterSignUp(tx: Context, state: LoginState, user: SignInUse
     methods: [
       ...methods,
       ...(withPassword ? ['password'] : []),
-      ...(emailProved ? ['email_otp'] : []),
+      ...(emailProved ? [state.step === 'email_link' ? 'email_link' : 'email_otp'] : []),
       ...(withPasskey ? ['passkey'] : []),
     ],
     ...(withPasskey ? { offersBackupCodes: true } : {}),

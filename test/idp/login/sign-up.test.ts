@@ -9,7 +9,7 @@ import { codeInMail, linkInMail, mailsSentTo, waitForEmptyOutbox, waitForMail } 
 import { startApp, type TestApp } from '../../setup/start-app.js'
 import { waitUntil } from '../../setup/wait-until.js'
 import { errorMessageOf, fieldValueOf, headingOf, invalidFieldsOf, type Page, TestBrowser } from '../browser.js'
-import { jwtClaims, PASSWORD, Realm, redirectParametersOf, type TestClient } from '../realm.js'
+import { jwtClaims, PASSWORD, REDIRECT_URI, Realm, redirectParametersOf, type TestClient } from '../realm.js'
 
 let app: TestApp
 
@@ -247,6 +247,26 @@ describe('sign-up', () => {
       ],
     ).toBeDefined()
     expect(await userOf(at, username)).toMatchObject({ emailVerified: true, status: 'active' })
+  })
+
+  test.each(['email_otp', 'email_link'])('by %s: the tokens have the acr of this method', async (method) => {
+    const at = await createSignUpIssuer({}, { password: { enabled_signup: false }, [method]: { enabled_signup: true } })
+    const username = address()
+    const { browser, page, verifier } = await at.realm.openSignInPage(at.client, {
+      acr_values: `urn:svc:method:${method}`,
+    })
+    const sentPage = await browser.submit(page, { username, method })
+    const mail = await waitForMail(app, username)
+    const lastPage =
+      method === 'email_otp'
+        ? await browser.submit(sentPage, { code: codeInMail(mail) })
+        : await browser.submit(await browser.open(linkInMail(mail)), { method: 'link' })
+    const { body } = await at.realm.exchangeCode(at.client, {
+      code: redirectParametersOf(lastPage)['code']!,
+      code_verifier: verifier,
+      redirect_uri: REDIRECT_URI,
+    })
+    expect(jwtClaims(body.id_token)).toMatchObject({ amr: ['otp'], acr: `urn:svc:method:${method}` })
   })
 })
 
