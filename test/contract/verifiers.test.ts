@@ -10,6 +10,7 @@ import { coseKey, createCredentialId, modifiedCoseKey, registrationResponse } fr
 import { startDns, type TestDns } from '../setup/dns.js'
 import { eventsRecordedFromNow } from '../setup/recorded-events.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
+import { waitForLockWaiters } from '../setup/wait-until.js'
 import { PASSWORD, uniqueName } from './tenant-fixture.js'
 
 let app: TestApp
@@ -188,6 +189,22 @@ test('a second password is 409, also under 20 parallel POSTs; a temporary one is
   expect((await until(now + 7 * 86_400_000 + 60_000)).status).toBe(400)
   const temporary = expectStatus(await until(now + 6 * 86_400_000), 201).data
   expect(temporary).toMatchObject({ must_change: true, expires_at: now + 6 * 86_400_000 })
+})
+
+test('a deletion waits for a concurrent change of the credentials of the user', async () => {
+  const { id, path, owner } = await createUser()
+  const created = expectStatus(await owner.post(path, passkeyBody()), 201).data
+  const connection = await app.gatehouse.database.pool.connect()
+  try {
+    await connection.query('BEGIN')
+    await connection.query('SELECT id FROM users WHERE id = $1 FOR UPDATE', [id])
+    const deletion = owner.delete(`${path}/${created.id}`)
+    await waitForLockWaiters(app.gatehouse.database.pool, 1)
+    await connection.query('COMMIT')
+    expect((await deletion).status).toBe(204)
+  } finally {
+    connection.release()
+  }
 })
 
 test('verifiers are listed newest first, in pages', async () => {

@@ -154,7 +154,10 @@ function requireChangeableFields({ type }: Verifier, values: object): void {
 export async function deleteVerifier(context: Context, path: VerifierPath): Promise<void> {
   await transaction(context, async (tx) => {
     const verifier = await getVerifier(tx, path)
-    await requireAuthorityOfUser(tx, { id: verifier.userId, issuerId: verifier.issuerId })
+    const owner = { id: verifier.userId, issuerId: verifier.issuerId }
+    // Without the lock, a concurrent change that removes the same verifier would record a second event and email.
+    await lockVerifierOwner(tx, owner)
+    await requireAuthorityOfUser(tx, owner)
     const { count } = await tx.db.verifier.deleteMany({ where: { id: verifier.id } })
     if (count === 0) throw notFound('verifier')
     await recordVerifierRemoval(tx, [verifier], 'deleted')
