@@ -98,6 +98,22 @@ describe('a code by email', () => {
     expect(redirectParametersOf(await first.browser.submit(latest, { code: newer }))['code']).toBeDefined()
   })
 
+  test('no new code is sent after the method was disabled', async () => {
+    const at = await Realm.create(app, 'Closing')
+    const { owner, I } = at.tenant
+    const method = expectStatus(await owner.post(`${I}/auth-methods`, { name: 'Code', method: 'email_otp' }), 201).data
+    const client = await at.createClient()
+    const username = `closing-${++count}@example.com`
+    await at.createUser(username)
+    const { browser, page } = await at.openSignInPage(client)
+    const nextPage = await browser.submit(page, { username, method: 'email_otp' })
+    await waitForMail(app, username)
+    expectStatus(await owner.patch(`${I}/auth-methods/${method.id}`, { enabled_login: false }), 200)
+    expect(errorMessageOf(await browser.submit(nextPage, { method: 'again' }))).toMatch(/out of date/)
+    await waitForEmptyOutbox(app)
+    expect(await mailsSentTo(app, username)).toHaveLength(1)
+  })
+
   test('of 20 concurrent submissions of a correct code one is applied, and all lead to the same sign-in', async () => {
     const { browser, page, code } = await requestCode(await createUser())
     const before = await app.gatehouse.database.prisma.event.count({ where: { type: 'user.login.succeeded' } })

@@ -83,8 +83,8 @@ async function verifyAnswer(
   const { state, loginTransaction } = stepContext
   const emailChallenge = state.emailChallenge!
   if (action === 'back') return { to: resetState(state, state.username) }
-  if (action === 'again') return resendChallenge(request, stepContext, emailChallenge)
   if (!isStillOffered(request, stepContext, emailChallenge)) return staleTransition(state)
+  if (action === 'again') return resendChallenge(request, stepContext, emailChallenge)
   if (secret === '') return { to: state, problems: [{ key: 'missing' }] }
   const decision = await verifyEmailChallenge(request, loginTransaction.uid, emailChallenge, secret)
   if (decision.outcome === 'correct') return applyVerifiedChallenge(request, stepContext, emailChallenge)
