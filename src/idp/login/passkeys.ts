@@ -113,7 +113,7 @@ export async function passkeyTransition(
     await recordPasskeyFailure(user.status, user)
     return { to: { ...state, user, methods: [] }, done: true }
   }
-  let signCountIncreased = true
+  let use: Awaited<ReturnType<typeof recordPasskeyUse>> = 'recorded'
   return {
     to: {
       ...state,
@@ -124,12 +124,12 @@ export async function passkeyTransition(
     },
     done: true,
     effects: async (tx) => {
-      signCountIncreased = await recordPasskeyUse(tx, user, assertion)
-      if (!signCountIncreased) throw new TransitionRefused(refusedTransition)
+      use = await recordPasskeyUse(tx, user, assertion)
+      if (use !== 'recorded') throw new TransitionRefused(refusedTransition)
       await recordCredentialVerification(withUserActor(tx, user), user, 'passkey', assertion.verifierId)
     },
     onSettled: async () => {
-      if (!signCountIncreased) await recordPasskeyFailure('wrong_sign_count', user)
+      if (use !== 'recorded') await recordPasskeyFailure(use, user)
     },
   }
 }

@@ -158,17 +158,20 @@ const recordUseText = `
 /**
  * Stores the signature counter, the backup state and the time of the use. Call it in the transaction of the sign-in
  * step.
- * @returns false if the counter did not increase, which indicates a cloned authenticator, or if the passkey has been
- *   deleted. Authenticators without a counter always report 0, which is accepted if the stored counter is 0.
+ * @returns the reason of a refusal: `wrong_sign_count` if the counter did not increase, which indicates a cloned
+ *   authenticator, `unknown_credential` if the passkey has been deleted since its verification. Authenticators without a
+ *   counter always report 0, which is accepted if the stored counter is 0.
  */
 export async function recordPasskeyUse(
   context: Context,
   { issuerId, id }: Pick<SignInUser, 'issuerId' | 'id'>,
   { verifierId, signCount, backupState }: PasskeyUse,
-): Promise<boolean> {
+): Promise<'recorded' | 'wrong_sign_count' | 'unknown_credential'> {
   const values = [verifierId, issuerId, id, signCount, context.now(), backupState]
   const rows = await sql<{ id: string }>(context.db, recordUseText, ...values)
-  return rows.length > 0
+  if (rows.length > 0) return 'recorded'
+  const count = await context.db.verifier.count({ where: { id: verifierId, issuerId, userId: id } })
+  return count > 0 ? 'wrong_sign_count' : 'unknown_credential'
 }
 
 /** An entry of `allowCredentials` or `excludeCredentials`: PublicKeyCredentialDescriptorJSON. */

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { type AssertionOverrides, createCredentialId, type Passkey } from '../../setup/authenticator.js'
 import { addMethods, createTestUser, passkeyOptionsOn, registerPasskey, type TestUser } from '../../setup/factors.js'
 import { startApp, type TestApp } from '../../setup/start-app.js'
+import { waitForLockWaiters } from '../../setup/wait-until.js'
 import { errorMessageOf, TestBrowser } from '../browser.js'
 import { PASSWORD, Realm, redirectParametersOf, type TestClient } from '../realm.js'
 
@@ -177,6 +178,24 @@ describe.each(['first', 'second'] as const)('invalid responses as the %s factor'
       return expect(await verifierOf(passkey)).toMatchObject({ signCount: BigInt(before), lastUsedAt: null })
     },
   )
+
+  test('a passkey that is deleted during the sign-in is an unknown credential in the audit log', async () => {
+    const { person, passkey } = await createUserWithPasskey()
+    const at = await openPasskeyPage(person)
+    const { id } = await verifierOf(passkey)
+    const connection = await app.gatehouse.database.pool.connect()
+    try {
+      await connection.query('BEGIN')
+      await connection.query('DELETE FROM verifiers WHERE id = $1', [id])
+      const response = send(at, passkey.authenticate(at.options))
+      await waitForLockWaiters(app.gatehouse.database.pool, 1)
+      await connection.query('COMMIT')
+      expect(errorMessageOf(await response)).toBe(REFUSED)
+    } finally {
+      connection.release()
+    }
+    expect((await eventsOf(person.id)).at(-1)).toBe('user.login.failed unknown_credential')
+  })
 
   test('of 20 concurrent responses with the same signature counter from 20 browsers, one is accepted', async () => {
     const { person, passkey } = await createUserWithPasskey()
