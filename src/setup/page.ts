@@ -62,10 +62,12 @@ export function mountSetup(gatehouse: Gatehouse): Middleware {
       ctx.status = 200
       ctx.body = completedPage(email, nonce)
     } catch (error) {
-      if (!(error instanceof ApiError) || error.status !== 400) throw error
-      ctx.status = 400
+      if (!(error instanceof ApiError) || ![400, 409].includes(error.status)) throw error
+      ctx.status = error.status
       ctx.body = await renderForm(
-        error.message.replace(/^\w+: /, (name) => (name.startsWith('user') ? 'The email ' : 'The password ')),
+        error.status === 409
+          ? 'Another user has this email. Enter another one.'
+          : error.message.replace(/^\w+: /, (name) => (name.startsWith('user') ? 'The email ' : 'The password ')),
       )
     }
   }

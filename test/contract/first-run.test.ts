@@ -2,6 +2,7 @@
 import { afterEach, describe, expect, test } from '@jest/globals'
 import { TestBrowser } from '../idp/browser.js'
 import { expectStatus } from '../setup/actors.js'
+import { createApiClient } from '../setup/api.js'
 import { freePorts, startApp, type TestApp } from '../setup/start-app.js'
 
 const ADMIN = { username: 'ada@example.com', new_password: 'correct horse battery staple' }
@@ -88,6 +89,21 @@ describe('the session of the new administrator', () => {
     await post(new TestBrowser(), ADMIN)
     expect((await post(late, ADMIN)).status).toBe(410)
     expect((await graphqlRequest(late)).status).toBe(401)
+  })
+
+  test('is not created with the email of another user: the form says so, and the link stays valid', async () => {
+    const key = { id: `ak_${'1'.repeat(26)}`, secret: 'y'.repeat(40) }
+    app = await startApp({ env: { BOOTSTRAP_API_KEY: `${key.id}:${key.secret}` } })
+    const { id, accountId } = await app.gatehouse.database.prisma.issuer.findFirstOrThrow()
+    const body = { username_type: 'email', username: ADMIN.username }
+    expectStatus(
+      await createApiClient(app.baseUrl, key).post(`/v1/accounts/${accountId}/issuers/${id}/users`, body),
+      201,
+    )
+    const refused = await post(new TestBrowser(), ADMIN)
+    expect([refused.status, refused.headers.get('content-type')]).toEqual([409, 'text/html; charset=utf-8'])
+    expect(await refused.text()).toMatch(/Another user has this email\. Enter another one\..*<form/s)
+    expect((await post(new TestBrowser(), { ...ADMIN, username: 'other@example.com' })).status).toBe(200)
   })
 })
 
