@@ -258,6 +258,38 @@ test('a note is found by the first words after Markdown at the start of its text
   expect(await found('subjectType: user')).toEqual([])
 })
 
+test('a search of members combines with a scope: each page but the last is full', async () => {
+  const word = uniqueName('mill').replace(/\W/g, '')
+  const { owner } = tenant
+  const groupId = await create(tenant, `${O(tenant)}/groups`, { name: uniqueName('Group'), scopes: ['mill:grind'] })
+  const ids: string[] = []
+  for (const [at, more] of [
+    { scopes: ['mill:grind'] },
+    { groups: [groupId] },
+    { scopes: ['mill:other'] },
+    { scopes: ['mill:grind'], status: 'suspended' },
+    {},
+  ].entries()) {
+    const id = await person(tenant, `${word} ${at}`)
+    const { status, ...body } = more as { status?: string }
+    expectStatus(await owner.post(`${O(tenant)}/members`, { member_id: id, ...body }), 201)
+    if (status) expectStatus(await owner.patch(`${O(tenant)}/members/${id}`, { status }), 200)
+    ids.push(id)
+  }
+  const page = async (more: string) =>
+    (await searchList('organizationMembers', byUser['organizationMembers']!, tenant, `search: "${word}", ${more}`)).data
+      .organizationMembers
+  const memberIds = ({ data }: AnyJson) => data.map(({ memberId }: AnyJson) => memberId)
+  const first = await page('scope: "mill:grind", limit: 1')
+  expect([memberIds(first), first.hasMore]).toEqual([[ids[1]], true])
+  const second = await page(`scope: "mill:grind", limit: 1, cursor: "${first.nextCursor}"`)
+  expect([memberIds(second), second.hasMore]).toEqual([[ids[0]], false])
+  expect(memberIds(await page('scope: "mill:grind", status: suspended'))).toEqual([])
+  expectStatus(await owner.patch(O(tenant), { default_member_scopes: ['mill:grind'] }), 200)
+  expect(memberIds(await page('scope: "mill:grind"'))).toEqual([ids[4], ids[2], ids[1], ids[0]])
+  expectStatus(await owner.patch(O(tenant), { default_member_scopes: [] }), 200)
+})
+
 test('searching members requires access to users, because results reveal their names', async () => {
   const stem = 'issuers.organizations'
   const blind = await createRestrictedKey(tenant, { scopes: [`${stem}.members:read`, `${stem}.groups:read`] })

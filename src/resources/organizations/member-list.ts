@@ -37,14 +37,17 @@ export async function listMembers(
 ): Promise<Page<Member>> {
   const limit = checkPageLimit(request)
   if (filter.search) requireUserReadScope(context, path)
-  const found = filter.search ? await searchMembers(context, path, filter, filter.search, request, limit) : undefined
+  const scopeSources = filter.scope ? await findScopeSources(context, path, filter.scope) : undefined
+  const found = filter.search
+    ? await searchMembers(context, path, filter, filter.search, scopeSources, request, limit)
+    : undefined
   const rows = await context.db.organizationMember.findMany({
     relationLoadStrategy: 'join',
     where: {
       AND: [
         membersFilter(path),
         filter.status ? { status: filter.status } : {},
-        filter.scope ? { status: 'active', ...(await effectiveScopeFilter(context, path, filter.scope)) } : {},
+        scopeSources ? { status: 'active', ...effectiveScopeFilter(scopeSources) } : {},
         filter.groupId ? { groups: { some: { groupId: filter.groupId } } } : {},
         found ? { id: { in: found.slice(0, limit) } } : whereOlderThanCursor('mem', request.cursor),
       ],
@@ -76,7 +79,10 @@ const searchBranch = (at: string): string => `(
   SELECT m.id, m.created_at FROM organization_members m JOIN users u ON u.id = m.user_id
   WHERE m.account_id = $1 AND m.issuer_id = $2 AND m.org_id = $3 AND u.account_id = $1 AND u.issuer_id = $2 AND ${notDeletedSql}
     AND (m.created_at, m.id) < ($7::bigint, $8) AND ($9::text IS NULL OR m.status = $9) AND ($10::text IS NULL
-      OR EXISTS (SELECT FROM organization_group_members g WHERE g.member_id = m.id AND g.group_id = $10)) AND ${at}
+      OR EXISTS (SELECT FROM organization_group_members g WHERE g.member_id = m.id AND g.group_id = $10))
+    AND ($11::text IS NULL OR (m.status = 'active' AND ($12::boolean OR m.scopes @> ARRAY[$11::text]
+      OR EXISTS (SELECT FROM organization_group_members g WHERE g.member_id = m.id AND g.group_id = ANY($13::text[])))))
+    AND ${at}
   ORDER BY m.created_at DESC, m.id DESC LIMIT $4)`
 const searchText = `
   WITH found AS (${searchConditions.map(searchBranch).join(' UNION ')})
@@ -91,27 +97,46 @@ async function searchMembers(
   { accountId, issuerId, orgId }: InOrganization,
   { status, groupId }: MemberFilter,
   text: string,
+  scopeSources: ScopeSources | undefined,
   { cursor }: PageRequest,
   limit: number,
 ): Promise<string[]> {
   const last = whereBelowCursor('mem', cursor).id?.lt
   const values = [accountId, issuerId, orgId, limit + 1, ...searchPatterns(text)]
   const cursorValues = [last ? idTimestamp(last) : Number.MAX_SAFE_INTEGER, last ?? '', status ?? null, groupId ?? null]
-  const rows = await sql<{ id: string }>(db, searchText, ...values, ...cursorValues)
+  const { scope = null, isDefault = false, groupIds = [] } = scopeSources ?? {}
+  const rows = await sql<{ id: string }>(db, searchText, ...values, ...cursorValues, scope, isDefault, groupIds)
   return rows.map(({ id }) => id)
 }
 
+/** From where members of an organization get an effective scope, besides their own scopes. */
+interface ScopeSources {
+  scope: string
+  /** Whether each member gets the scope from `default_member_scopes` of the organization. */
+  isDefault: boolean
+  /** The groups with the scope. */
+  groupIds: string[]
+}
+
 /**
- * Returns the filter for members with an effective scope. The groups with the scope are read by a separate statement,
- * because with a single statement the planner would check the groups of all organizations or of each member.
+ * Finds the sources of an effective scope. A separate statement reads the groups with the scope, because with a single
+ * statement the planner would check the groups of all organizations or of each member.
  */
-async function effectiveScopeFilter({ db }: Context, { orgId }: InOrganization, scope: string) {
+async function findScopeSources({ db }: Context, { orgId }: InOrganization, scope: string): Promise<ScopeSources> {
   const organization = await db.organization.findUnique({
     where: { id: orgId },
     select: { defaultMemberScopes: true, groups: { where: { scopes: { has: scope } }, select: { id: true } } },
   })
-  if (organization?.defaultMemberScopes.includes(scope)) return {}
-  const groups = organization?.groups.map(({ id }) => id) ?? []
-  const byGroup = groups.length > 0 ? [{ groups: { some: { groupId: { in: groups } } } }] : []
-  return { OR: [{ scopes: { has: scope } }, ...byGroup] } satisfies Prisma.OrganizationMemberWhereInput
+  return {
+    scope,
+    isDefault: organization?.defaultMemberScopes.includes(scope) ?? false,
+    groupIds: organization?.groups.map(({ id }) => id) ?? [],
+  }
+}
+
+/** Returns the filter for members with an effective scope. */
+function effectiveScopeFilter({ scope, isDefault, groupIds }: ScopeSources): Prisma.OrganizationMemberWhereInput {
+  if (isDefault) return {}
+  const byGroup = groupIds.length > 0 ? [{ groups: { some: { groupId: { in: groupIds } } } }] : []
+  return { OR: [{ scopes: { has: scope } }, ...byGroup] }
 }
