@@ -29,6 +29,8 @@ export function chooseLanguage(uiLocales: string | undefined, acceptLanguage: st
   const preferred = acceptLanguage
     .split(',')
     .map((part) => ({ tag: part.split(';')[0]!.trim(), weight: Number(/;\s*q=([0-9.]+)/.exec(part)?.[1] ?? 1) }))
+    // A weight of 0 means "not acceptable" (RFC 9110, section 12.4.2).
+    .filter(({ weight }) => weight !== 0)
     .sort((a, b) => b.weight - a.weight)
     .map(({ tag }) => tag)
   return matchLanguage([...(uiLocales ?? '').split(' '), ...preferred, fallback]) ?? 'en'

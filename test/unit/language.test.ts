@@ -37,6 +37,11 @@ test.each<[uiLocales: string | undefined, acceptLanguage: string, fallback: stri
   [undefined, 'en;q=0.9, de', undefined, 'de'],
   [undefined, 'de-AT,de;q=0.9', undefined, 'de'],
   [undefined, '*', 'de', 'de'],
+  // A weight of 0 excludes a language (RFC 9110, section 12.4.2), but not as the default language.
+  [undefined, 'de;q=0', undefined, 'en'],
+  [undefined, 'de;q=0, en;q=0.1', 'de', 'en'],
+  [undefined, 'de;q=0.000', undefined, 'en'],
+  [undefined, 'de;q=0', 'de', 'de'],
   [undefined, ';;;,,,q=', undefined, 'en'],
   ['de', 'en', 'en', 'de'],
   ['fr de', 'en', undefined, 'de'],
