@@ -47,6 +47,33 @@ const inContext = () =>
   contextFor(app.gatehouse, system, { id: 'req_test', ip: null, userAgent: null, method: null, path: null })
 const setSession = (id: string, data: object) => app.gatehouse.database.prisma.session.update({ where: { id }, data })
 
+test.each([
+  ['access_token', 'idp-client'],
+  ['access_token', 'access-token-state'],
+  ['refresh_token', 'idp-client'],
+  ['refresh_token', 'idp-find'],
+] as const)(
+  'introspection of a valid %s is 503, not inactive, if the database fails in the statement %s',
+  async (kind, failing) => {
+    const { username } = await createUser()
+    const tokens = await realm.signInForTokens(web, username)
+    const { pool } = app.gatehouse.database
+    const target = pool as unknown as { query: (statement: { name?: string }) => Promise<unknown> }
+    const { query } = target
+    target.query = (statement) =>
+      statement.name === failing
+        ? Promise.reject(Object.assign(new Error('terminating connection'), { code: '57P01' }))
+        : query.call(pool, statement)
+    try {
+      const { status, body } = await realm.postForm('/introspect', web, { token: tokens[kind] })
+      expect({ status, active: body.active }).toEqual({ status: 503, active: undefined })
+    } finally {
+      target.query = query
+    }
+    expect(await introspect(tokens[kind])).toMatchObject({ active: true })
+  },
+)
+
 describe('users', () => {
   test.each(['suspended', 'blocked'])(
     'a %s user: tokens are invalid, refresh fails, single sign-on ends',
