@@ -273,6 +273,19 @@ describe('delivery', () => {
     expect([logoutRequests.length, await queuedJobCount()]).toEqual([0, 0])
   })
 
+  test.each(['client', 'issuer'])('a deleted %s sends no logout token', async (deleted) => {
+    const other = await Realm.create(app, 'Short-lived')
+    await other.createUser('ada@example.com')
+    const client = await other.createClient({ backchannel_logout_uri: uri }, { confidential: true })
+    const { access_token } = await other.signInForTokens(client, 'ada@example.com')
+    const { owner, I } = other.tenant
+    expectStatus(await owner.post(`${I}/sessions/${jwtClaims(access_token).sid}/revoke`, { reason: 'other' }), 200)
+    expect(await queuedJobCount()).toBe(1)
+    expect((await owner.delete(deleted === 'client' ? `${I}/clients/${client.id}` : I)).status).toBe(204)
+    await deliverLogouts()
+    expect([logoutRequests.length, await queuedJobCount()]).toEqual([0, 0])
+  })
+
   test('without ALLOW_PRIVATE_NETWORKS private addresses are not called, and the job contains no secrets', async () => {
     const strict = await startApp({ databaseUrl: app.databaseUrl, roles: ['core'], clock: app.clock })
     await end()

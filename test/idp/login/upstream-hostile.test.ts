@@ -328,13 +328,15 @@ describe('misdirected responses', () => {
     expect((await browser.open(callback.href)).status).toBe(400)
   })
 
-  test('a method that was disabled in the meantime does not sign in', async () => {
+  test.each(['disabled', 'deleted'])('a method that was %s in the meantime does not sign in', async (change) => {
     const own = await fixture.addOidcMethod(provider.url)
     provider.userClaims = newUpstreamUser()
     const { address, browser } = await fixture.startUpstreamSignIn(own)
     const callback = await fixture.redirectFromProvider(address)
     const { I, owner } = fixture.realm.tenant
-    expectStatus(await owner.patch(`${I}/auth-methods/${own.id}`, { enabled_login: false }), 200)
+    const path = `${I}/auth-methods/${own.id}`
+    if (change === 'deleted') expect((await owner.delete(path)).status).toBe(204)
+    else expectStatus(await owner.patch(path, { enabled_login: false }), 200)
     app.clock.advance(11_000)
     const page = await browser.open(callback.href)
     expect(isSignedIn(page)).toBe(false)
