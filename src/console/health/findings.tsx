@@ -1,5 +1,5 @@
 /** Health findings: the list on overview pages, and the findings of a setting below the setting. */
-import { Skeleton, Text, VisuallyHidden } from '@mantine/core'
+import { Button, Skeleton, Text, VisuallyHidden } from '@mantine/core'
 import { createContext, type ReactNode, useContext } from 'react'
 import { Card } from '../components/card'
 import { Icon } from '../components/icon'
@@ -32,12 +32,21 @@ const FindingText = ({ message, fix, link }: Finding & { link?: { href: string; 
 
 /** Lists all findings of the current issuer or account. */
 export function HealthCard() {
-  const findings = useFindings()
+  const { findings, error, refetch } = useFindings()
   const findingHref = useFindingHref()
   return (
     <Card flush title="Health" text="Features that do not work, settings that have no effect, and security risks.">
-      <ul className={classes.list} aria-label="Findings" aria-busy={findings === undefined}>
-        {findings === undefined && (
+      <ul className={classes.list} aria-label="Findings" aria-busy={!findings && !error}>
+        {error && (
+          <li>
+            <SeverityIcon severity="WARNING" />
+            <Text size="sm">The findings could not be loaded. {error.message}</Text>
+            <Button variant="default" size="xs" onClick={refetch}>
+              Try again
+            </Button>
+          </li>
+        )}
+        {!findings && !error && (
           <li>
             <Skeleton h={18} w={18} circle />
             <Skeleton h={14} w="42%" />
@@ -91,7 +100,7 @@ function FindingList({ findings, className }: { findings: readonly Finding[]; cl
 
 /** The findings of one resource. @param path as in `Finding.path` */
 export function ResourceFindings({ path }: { path: string }) {
-  const findings = useFindings() ?? []
+  const { findings = [] } = useFindings()
   return <FindingList className={classes.above} findings={findings.filter((finding) => finding.path === path)} />
 }
 
@@ -99,7 +108,8 @@ const FieldFindingsContext = createContext<readonly Finding[]>([])
 
 /** Provides the findings to the form fields among its children. Fields and findings are matched by path. */
 export function FieldFindingsProvider({ children }: { children: ReactNode }) {
-  return <FieldFindingsContext value={useFindings() ?? []}>{children}</FieldFindingsContext>
+  const { findings = [] } = useFindings()
+  return <FieldFindingsContext value={findings}>{children}</FieldFindingsContext>
 }
 
 /** Shows the findings of one field below the field. */

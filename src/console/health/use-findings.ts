@@ -3,6 +3,7 @@ import { accountHealth, issuerHealth } from 'documents/health'
 import type { FindingFieldsFragment } from 'documents/types'
 import { accountHref, issuerHref, useConsoleContext } from '../console-context'
 import { useQuery } from '../graphql/hooks'
+import type { RequestError } from '../graphql/request-error'
 
 export type Finding = FindingFieldsFragment
 
@@ -10,11 +11,17 @@ export type Finding = FindingFieldsFragment
 const issuerTypenames = ['Issuer', 'AuthMethod', 'Client', 'User', 'Verifier', 'HealthFinding']
 const accountTypenames = ['Account', 'OrganizationMember', 'Webhook', 'Domain', 'HealthFinding']
 
-/**
- * Returns the findings of the open issuer, or of the account if no issuer is open; undefined while loading, empty on an
- * error.
- */
-export function useFindings(): readonly Finding[] | undefined {
+export interface FindingsResult {
+  /** Undefined while the findings are being loaded, and if they could not be loaded. */
+  findings: readonly Finding[] | undefined
+  /** The error if the findings could not be loaded. */
+  error: RequestError | undefined
+  /** Loads the findings again. */
+  refetch(): void
+}
+
+/** Returns the findings of the open issuer, or of the account if no issuer is open. */
+export function useFindings(): FindingsResult {
   const { accountId, issuerId } = useConsoleContext()
   const issuerQuery = useQuery(
     issuerHealth,
@@ -22,8 +29,9 @@ export function useFindings(): readonly Finding[] | undefined {
     { pause: issuerId === '', typename: issuerTypenames },
   )
   const accountQuery = useQuery(accountHealth, { accountId }, { pause: issuerId !== '', typename: accountTypenames })
-  if (issuerId !== '') return issuerQuery.data?.issuer.health ?? (issuerQuery.error && [])
-  return accountQuery.data?.account.health ?? (accountQuery.error && [])
+  const { error, refetch } = issuerId === '' ? accountQuery : issuerQuery
+  const findings = (issuerId === '' ? accountQuery.data?.account.health : issuerQuery.data?.issuer.health) ?? undefined
+  return { findings, error: findings ? undefined : error, refetch }
 }
 
 /**

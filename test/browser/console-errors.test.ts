@@ -1,0 +1,55 @@
+/** The console when requests fail or are slow, and values that a save removes. */
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals'
+import type { Locator, Page, Route } from 'playwright-core'
+import { createTenant, createUser, expectStatus, type Tenant } from '../setup/actors.js'
+import { accessibilityViolations } from './accessibility.js'
+import { type ConsoleFixture, signInAsAdministrator, startConsoleFixture } from './console-fixture.js'
+
+let fixture: ConsoleFixture
+let page: Page
+let tenant: Tenant
+
+beforeAll(async () => {
+  fixture = await startConsoleFixture()
+  tenant = await createTenant(fixture.app, 'Acme')
+  page = (await fixture.openPage({ viewport: { width: 1280, height: 860 } })).page
+  await signInAsAdministrator(page, at(''))
+  await page.getByRole('heading', { level: 1, name: 'Acme' }).waitFor()
+}, 60_000)
+afterEach(() => page.unrouteAll({ behavior: 'ignoreErrors' }))
+afterAll(() => fixture?.close())
+
+const at = (path: string) => `${fixture.app.baseUrl}/console/accounts/${tenant.accountId}${path}`
+const ofIssuer = (path: string) => at(`/issuers/${tenant.issuerId}${path}`)
+
+/**
+ * Handles the GraphQL requests of one operation, until the returned function is called.
+ * @param operation for example `query issuerHealth`
+ */
+async function intercept(operation: string, handle: (route: Route) => Promise<void>): Promise<() => Promise<void>> {
+  const pattern = new RegExp(`${operation}\\b`)
+  const url = '**/console/graphql'
+  const handler = (route: Route) => (pattern.test(route.request().postData() ?? '') ? handle(route) : route.fallback())
+  await page.route(url, handler)
+  return () => page.unroute(url, handler)
+}
+
+/** Responds to the requests of one operation with an error. */
+const failRequests = (operation: string) =>
+  intercept(operation, (route) =>
+    route.fulfill({
+      json: { errors: [{ message: 'The database is unavailable.', extensions: { code: 'UNAVAILABLE', status: 503 } }] },
+    }),
+  )
+
+test('findings that cannot be loaded are not reported as no problems, and can be loaded again', async () => {
+  const restore = await failRequests('query issuerHealth')
+  await page.goto(ofIssuer(''))
+  const findings = page.getByRole('list', { name: 'Findings' })
+  await findings.getByText('The findings could not be loaded. The database is unavailable.').waitFor()
+  expect(await findings.getByText('No problems found.').count()).toBe(0)
+  expect(await accessibilityViolations(page)).toEqual([])
+  await restore()
+  await findings.getByRole('button', { name: 'Try again' }).click()
+  await findings.getByText('No problems found.').waitFor()
+})
