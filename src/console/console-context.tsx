@@ -2,6 +2,7 @@
 import { permissions } from 'documents/accounts'
 import { createContext, type ReactNode, useContext, useMemo } from 'react'
 import { useQuery } from './graphql/hooks'
+import type { RequestError } from './graphql/request-error'
 
 export interface ConsoleContextValue {
   accountId: string
@@ -14,6 +15,10 @@ export interface ConsoleContextValue {
   may(field: string): boolean
   /** True when the permissions have been loaded or could not be loaded. */
   isLoaded: boolean
+  /** The error if the permissions could not be loaded. */
+  error: RequestError | undefined
+  /** Loads the permissions again. */
+  refetch(): void
 }
 
 const ConsoleContext = createContext<ConsoleContextValue>({
@@ -21,13 +26,15 @@ const ConsoleContext = createContext<ConsoleContextValue>({
   issuerId: '',
   may: () => false,
   isLoaded: false,
+  error: undefined,
+  refetch: () => {},
 })
 
 export const useConsoleContext = (): ConsoleContextValue => useContext(ConsoleContext)
 
 /** Sets the current account and issuer for its children, and loads the caller's permissions in them. */
 export function ConsoleContextProvider({ accountId, issuerId = '', children }: ConsoleContextProviderProps) {
-  const { data, error } = useQuery(
+  const { data, error, refetch } = useQuery(
     permissions,
     { accountId, issuerId: issuerId || null },
     { pause: accountId === '', typename: 'Permissions' },
@@ -35,8 +42,9 @@ export function ConsoleContextProvider({ accountId, issuerId = '', children }: C
   const value = useMemo(() => {
     const allowed = new Set([...(data?.permissions.queries ?? []), ...(data?.permissions.mutations ?? [])])
     const isLoaded = data !== undefined || error !== undefined
-    return { accountId, issuerId, may: (field: string) => allowed.has(field), isLoaded }
-  }, [accountId, issuerId, data, error])
+    const may = (field: string) => allowed.has(field)
+    return { accountId, issuerId, may, isLoaded, error: data === undefined ? error : undefined, refetch }
+  }, [accountId, issuerId, data, error, refetch])
   return <ConsoleContext value={value}>{children}</ConsoleContext>
 }
 

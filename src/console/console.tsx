@@ -129,8 +129,9 @@ function ResourceRoutes({ of: level }: { of: ConsoleResource['level'] }) {
  * that would fail.
  */
 function ResourcePage({ resource }: { resource: ConsoleResource }) {
-  const { may, isLoaded } = useConsoleContext()
+  const { may, isLoaded, error, refetch } = useConsoleContext()
   if (!isLoaded) return <PageLoading />
+  if (error) return <ErrorState error={error} onRetry={refetch} />
   if (!may(resource.requiredQuery)) return <NotAllowed />
   return <resource.page />
 }

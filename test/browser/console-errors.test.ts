@@ -53,3 +53,13 @@ test('findings that cannot be loaded are not reported as no problems, and can be
   await findings.getByRole('button', { name: 'Try again' }).click()
   await findings.getByText('No problems found.').waitFor()
 })
+
+test('permissions that cannot be loaded are an error, not missing access, and can be loaded again', async () => {
+  const restore = await failRequests('query permissions')
+  await page.goto(ofIssuer('/clients'))
+  await page.getByRole('alert').getByText('The database is unavailable.').waitFor()
+  expect(await page.getByText('You do not have access').count()).toBe(0)
+  await restore()
+  await page.getByRole('button', { name: 'Try again' }).click()
+  await page.getByRole('heading', { level: 1, name: 'Clients' }).waitFor()
+})
