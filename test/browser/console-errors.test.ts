@@ -63,3 +63,21 @@ test('permissions that cannot be loaded are an error, not missing access, and ca
   await page.getByRole('button', { name: 'Try again' }).click()
   await page.getByRole('heading', { level: 1, name: 'Clients' }).waitFor()
 })
+
+test('the account switcher reports no results only after the accounts were loaded', async () => {
+  let respond = () => {}
+  const isReleased = new Promise<void>((done) => {
+    respond = done
+  })
+  await intercept('query accounts', async (route) => {
+    await isReleased
+    await route.fallback()
+  })
+  await page.goto(at(''))
+  await page.getByRole('button', { name: /switch/ }).click()
+  const options = page.getByRole('listbox', { name: 'Accounts' })
+  await options.getByText('Searching…').waitFor()
+  expect(await options.getByText('No results').count()).toBe(0)
+  respond()
+  await options.getByRole('option', { name: 'Acme' }).waitFor()
+})

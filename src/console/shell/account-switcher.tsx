@@ -15,7 +15,11 @@ export function AccountSwitcher() {
   const [search, setSearch] = useState('')
   const [debouncedSearch] = useDebouncedValue(search.trim(), 200)
   const [cursor, setCursor] = useState<string>()
-  const { data } = useQuery(accounts, { limit: 20, cursor, search: debouncedSearch || null }, { typename: 'Account' })
+  const { data, loading } = useQuery(
+    accounts,
+    { limit: 20, cursor, search: debouncedSearch || null },
+    { typename: 'Account' },
+  )
   const currentAccount = useQuery(account, { accountId }, { pause: accountId === '', cacheFirst: true })
   const combobox = useCombobox({
     onDropdownClose: () => {
@@ -77,7 +81,7 @@ export function AccountSwitcher() {
                 {accountName ?? id}
               </Combobox.Option>
             ))}
-            {found.length === 0 && <Combobox.Empty>No results</Combobox.Empty>}
+            {found.length === 0 && <Combobox.Empty>{loading ? 'Searching…' : 'No results'}</Combobox.Empty>}
             {next && <Combobox.Option value="more">More accounts …</Combobox.Option>}
           </ScrollArea.Autosize>
         </Combobox.Options>
