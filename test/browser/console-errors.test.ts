@@ -81,3 +81,16 @@ test('the account switcher reports no results only after the accounts were loade
   respond()
   await options.getByRole('option', { name: 'Acme' }).waitFor()
 })
+
+test('an issuer whose password method cannot be created is created once, and opened', async () => {
+  const restore = await failRequests('mutation createAuthMethod')
+  await page.goto(at('/issuers?new=1'))
+  const dialog = page.getByRole('dialog', { name: 'Create issuer' })
+  await dialog.getByLabel('Name').fill('Partners')
+  await dialog.getByRole('button', { name: 'Create issuer' }).click()
+  await page.getByText('The database is unavailable.').waitFor()
+  await page.getByRole('heading', { level: 1, name: 'Partners' }).waitFor()
+  await restore()
+  const { data } = expectStatus(await tenant.owner.get(`${tenant.A}/issuers`), 200)
+  expect(data.filter(({ name }: { name: string }) => name === 'Partners')).toHaveLength(1)
+})

@@ -9,7 +9,7 @@ import { RelativeTime, StatusBadge } from '../../components/values'
 import { issuerHref, useConsoleContext } from '../../console-context'
 import { CreateDialog } from '../../form/create-dialog'
 import type { Field } from '../../form/fields'
-import { useMutation } from '../../graphql/hooks'
+import { showError, useMutation } from '../../graphql/hooks'
 import { List } from '../../list/list-page'
 import { NameCell } from '../../list/list-table'
 
@@ -45,9 +45,10 @@ export default function Issuers() {
       { accountId, input },
       { successMessage: 'Issuer created' },
     )
-    // Without an authentication method, users could not sign in.
+    // Without an authentication method, users could not sign in. If this fails, the dialog must not stay open, because
+    // submitting it again would create a second issuer.
     const password = { name: 'Password', method: 'password' as const }
-    await mutate(createAuthMethod, { accountId, issuerId: created.id, input: password })
+    await mutate(createAuthMethod, { accountId, issuerId: created.id, input: password }).catch(showError)
     navigate(issuerHref(accountId, created.id))
   }
   return (
