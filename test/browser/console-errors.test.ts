@@ -94,3 +94,27 @@ test('an issuer whose password method cannot be created is created once, and ope
   const { data } = expectStatus(await tenant.owner.get(`${tenant.A}/issuers`), 200)
   expect(data.filter(({ name }: { name: string }) => name === 'Partners')).toHaveLength(1)
 })
+
+test('keys that are removed from the metadata of users and organizations are removed by a save', async () => {
+  const { owner, I } = tenant
+  const metadata = { plan: 'pro', seats: { used: 1 }, old: null }
+  const userId = await createUser(tenant, 'keys@example.com')
+  const org = expectStatus(await owner.post(`${I}/organizations`, { name: 'Keys' }), 201).data
+  for (const [id, list] of [
+    [userId, 'users'],
+    [org.id, 'organizations'],
+  ] as const) {
+    const path = `${I}/${list}/${id}`
+    expectStatus(await owner.patch(path, { metadata }), 200)
+    await page.goto(ofIssuer(`/${list}/${id}`))
+    const form = page.locator('form', { has: page.getByLabel('Metadata') })
+    await form.getByLabel('Metadata').fill('{"seats": {"used": 2}, "new": true}')
+    await form.getByRole('button', { name: 'Save changes' }).click()
+    await page.getByText(list === 'users' ? 'User saved' : 'Organization saved').waitFor()
+    expect(expectStatus(await owner.get(path), 200).data.metadata).toEqual({ seats: { used: 2 }, new: true })
+    await form.getByLabel('Metadata').fill('')
+    await form.getByRole('button', { name: 'Save changes' }).click()
+    await form.getByRole('button', { name: 'Discard changes' }).waitFor({ state: 'hidden' })
+    expect(expectStatus(await owner.get(path), 200).data.metadata).toEqual({})
+  }
+})

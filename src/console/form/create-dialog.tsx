@@ -19,7 +19,7 @@ interface Props<Input> {
 
 export function CreateDialog<Input>({ title, fields, initial, submitLabel, create, onClose, children }: Props<Input>) {
   const form = useForm(fields, initial ?? {})
-  const submitForm = () => form.submit(() => create(buildInput(fields, form.values, true), form.values))
+  const submitForm = () => form.submit(() => create(buildInput(fields, form.values, undefined), form.values))
   return (
     <Modal opened onClose={onClose} title={title} size="lg">
       <form

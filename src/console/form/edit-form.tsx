@@ -49,7 +49,7 @@ export function EditForm<Input, Resource extends Versioned>(props: Props<Input, 
     form.submit(async () => {
       const changes = changedFields(fields, form.savedValues, form.values)
       try {
-        await save(buildInput(changes, form.values, false), etagOf(version))
+        await save(buildInput(changes, form.values, form.savedValues), etagOf(version))
       } catch (error) {
         if (!(error instanceof RequestError) || error.code !== 'PRECONDITION_FAILED') throw error
         setServerVersion(await reload())

@@ -38,7 +38,8 @@ export type Field<Input> = FieldBase<Input> &
     | { kind: 'multiselect'; options: readonly Option[]; onSearch?: (text: string) => void }
     /** Objects with `type` and `url`. */
     | { kind: 'links' }
-    | { kind: 'json' }
+    /** With `isMerged`, the server merges the object at the top level, so keys that the user removed are sent as null. */
+    | { kind: 'json'; isMerged?: boolean }
   )
 
 export interface Option {
@@ -148,13 +149,31 @@ export const changedFields = <Input>(
 ): Field<Input>[] =>
   fields.filter((field) => JSON.stringify(initial[field.path]) !== JSON.stringify(values[field.path]))
 
-/** Builds the input from the values of these fields. For a new resource, null and empty lists are omitted. */
-export function buildInput<Input>(fields: readonly Field<Input>[], values: FormValues, isNew: boolean): Input {
+/** Adds each key of the object before the change that the value lacks, with null. */
+function withRemovedKeys(before: unknown, value: JsonObject): JsonObject {
+  const removed = Object.keys(parseJsonObject(before) ?? {}).filter((key) => !Object.hasOwn(value, key))
+  return { ...value, ...Object.fromEntries(removed.map((key) => [key, null])) }
+}
+
+/**
+ * Builds the input from the values of these fields.
+ * @param savedValues the values before the change; undefined for a new resource, for which null and empty lists are
+ *   omitted
+ */
+export function buildInput<Input>(
+  fields: readonly Field<Input>[],
+  values: FormValues,
+  savedValues: FormValues | undefined,
+): Input {
   const input: JsonObject = {}
   for (const field of fields) {
     if (!isFieldVisible(field, values)) continue
-    const value = toInputValue(field, values[field.path])
-    if (isNew && (value === null || (Array.isArray(value) && value.length === 0))) continue
+    const formValue = toInputValue(field, values[field.path])
+    const value =
+      field.kind === 'json' && field.isMerged && savedValues
+        ? withRemovedKeys(savedValues[field.path], formValue as JsonObject)
+        : formValue
+    if (!savedValues && (value === null || (Array.isArray(value) && value.length === 0))) continue
     const keys = field.path.split('.')
     const last = keys.pop()!
     let at = input

@@ -24,7 +24,7 @@ export const generalFields: Field<UpdateOrganizationInput>[] = [
     ],
   },
   { kind: 'text', path: 'statusReason', label: 'Reason', visibleWhen: ({ status }) => status !== 'active' },
-  { kind: 'json', path: 'metadata', label: 'Metadata', hint: 'A JSON object with custom data.' },
+  { kind: 'json', isMerged: true, path: 'metadata', label: 'Metadata', hint: 'A JSON object with custom data.' },
 ]
 
 export const membershipFields: Field<UpdateOrganizationInput>[] = [

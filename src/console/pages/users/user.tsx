@@ -40,7 +40,7 @@ const profileFields: Field<UpdateUserInput>[] = [
   },
   { kind: 'text', path: 'statusReason', label: 'Reason', visibleWhen: ({ status }) => status !== 'active' },
   { kind: 'list', path: 'scopes', label: 'Scopes', hint: 'Scopes of the user, such as orders:read.' },
-  { kind: 'json', path: 'metadata', label: 'Metadata', hint: 'A JSON object with custom data.' },
+  { kind: 'json', isMerged: true, path: 'metadata', label: 'Metadata', hint: 'A JSON object with custom data.' },
 ]
 
 export function UserPage({ userId }: { userId: string }) {
