@@ -118,3 +118,21 @@ test('keys that are removed from the metadata of users and organizations are rem
     expect(expectStatus(await owner.get(path), 200).data.metadata).toEqual({})
   }
 })
+
+test.each([
+  ['#e07b39', '#ffffff', 'rgb(17, 24, 39)', 'rgb(17, 24, 39)'],
+  ['#1d4ed8', '#777777', 'rgb(255, 255, 255)', 'rgb(17, 24, 39)'],
+  ['#ffffff', '#101010', 'rgb(17, 24, 39)', 'rgb(255, 255, 255)'],
+])(
+  'the preview of the primary color %s and the background %s has readable text',
+  async (primary, background, ...colors) => {
+    await page.goto(ofIssuer('/settings/branding'))
+    await page.getByLabel('Primary color').fill(primary)
+    await page.getByLabel('Background color').fill(background)
+    const preview = page.getByRole('figure', { name: 'Preview of the sign-in page' })
+    const colorOf = (text: Locator) =>
+      text.evaluate((element) => element.ownerDocument.defaultView!.getComputedStyle(element).color)
+    const texts = preview.getByText('Sign in', { exact: true })
+    expect([await colorOf(texts.last()), await colorOf(texts.first())]).toEqual(colors)
+  },
+)

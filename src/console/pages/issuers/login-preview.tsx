@@ -9,27 +9,55 @@ interface Props {
 const hexColor = (value: unknown, fallback: string): string =>
   typeof value === 'string' && /^#([0-9a-f]{3}|[0-9a-f]{6})$/i.test(value) ? value : fallback
 
-/** Returns dark text for a light background, otherwise white text (WCAG 2 relative luminance). */
-function contrastColor(hex: string): string {
+const white = '#ffffff'
+const nearBlack = '#111827'
+
+/** Returns red, green and blue, from 0 to 255. */
+function parseHex(hex: string): number[] {
   const digits = hex.slice(1)
   const long = digits.length === 3 ? [...digits].map((digit) => digit + digit).join('') : digits
-  const [r = 0, g = 0, b = 0] = [0, 2, 4].map((at) => {
-    const part = Number.parseInt(long.slice(at, at + 2), 16) / 255
-    return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4
-  })
-  return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.36 ? '#111827' : '#ffffff'
+  return [0, 2, 4].map((at) => Number.parseInt(long.slice(at, at + 2), 16))
 }
 
+/** Mixes a color with white. @param ratio the share of white, from 0 to 1 */
+const mixWithWhite = (hex: string, ratio: number): string =>
+  `#${parseHex(hex)
+    .map((part) =>
+      Math.round(part * (1 - ratio) + 255 * ratio)
+        .toString(16)
+        .padStart(2, '0'),
+    )
+    .join('')}`
+
+/** Relative luminance (WCAG 2). */
+function relativeLuminance(hex: string): number {
+  const [r = 0, g = 0, b = 0] = parseHex(hex).map((value) => {
+    const part = value / 255
+    return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4
+  })
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b
+}
+
+function contrast(a: string, b: string): number {
+  const [light = 0, dark = 0] = [relativeLuminance(a), relativeLuminance(b)].sort((x, y) => y - x)
+  return (light + 0.05) / (dark + 0.05)
+}
+
+const contrastingColor = (background: string): string =>
+  contrast(white, background) >= contrast(nearBlack, background) ? white : nearBlack
+
+/** The colors are computed as in `src/idp/login/pages/theme.ts`, which the console cannot import. */
 export function LoginPreview({ values, issuerName }: Props) {
   const name = String(values['settings.branding.display_name'] || issuerName)
   const primary = hexColor(values['settings.branding.theme.primary_color'], '#2f5bea')
   const background = hexColor(values['settings.branding.theme.background_color'], '#f3f5fa')
-  const isDark = contrastColor(background) === '#ffffff'
-  const card = `color-mix(in srgb, ${background} ${isDark ? 94 : 15}%, #fff)`
-  const text = hexColor(values['settings.branding.theme.text_color'], contrastColor(background))
+  const card = mixWithWhite(background, relativeLuminance(background) < 0.18 ? 0.06 : 0.85)
+  const requestedText = hexColor(values['settings.branding.theme.text_color'], contrastingColor(card))
+  const text = contrast(requestedText, card) >= 4.5 ? requestedText : contrastingColor(card)
+  const button = contrast(primary, card) >= 1.6 ? primary : mixWithWhite(primary, 0.35)
   const style = {
-    '--primary': primary,
-    '--on-primary': contrastColor(primary),
+    '--primary': button,
+    '--on-primary': contrastingColor(button),
     '--ground': background,
     '--card': card,
     '--text': text,
