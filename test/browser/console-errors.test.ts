@@ -95,6 +95,16 @@ test('an issuer whose password method cannot be created is created once, and ope
   expect(data.filter(({ name }: { name: string }) => name === 'Partners')).toHaveLength(1)
 })
 
+test('a double click creates one issuer', async () => {
+  await page.goto(at('/issuers?new=1'))
+  const dialog = page.getByRole('dialog', { name: 'Create issuer' })
+  await dialog.getByLabel('Name').fill('Suppliers')
+  await dialog.getByRole('button', { name: 'Create issuer' }).dblclick()
+  await page.getByRole('heading', { level: 1, name: 'Suppliers' }).waitFor()
+  const { data } = expectStatus(await tenant.owner.get(`${tenant.A}/issuers`), 200)
+  expect(data.filter(({ name }: { name: string }) => name === 'Suppliers')).toHaveLength(1)
+})
+
 test('keys that are removed from the metadata of users and organizations are removed by a save', async () => {
   const { owner, I } = tenant
   const metadata = { plan: 'pro', seats: { used: 1 }, old: null }
