@@ -88,6 +88,37 @@ test('a slow statement does not block later requests', async () => {
   expect(await slow).toMatchObject([{ word: 'slow' }])
 })
 
+test('requests that do not fit in a slow batch are sent without another request', async () => {
+  const sizes: number[] = []
+  let finishFirst = () => {}
+  const isFinished = new Promise<void>((done) => {
+    finishFirst = done
+  })
+  const query = inBatches<number, number>({
+    runBatch: async (batch) => {
+      sizes.push(batch.length)
+      if (sizes.length === 1) await isFinished
+      return batch
+    },
+  })
+  const results = Array.from({ length: 250 }, (_, at) => query(at))
+  expect(await results[249]).toBe(249)
+  expect(sizes).toEqual([100, 100, 50])
+  finishFirst()
+  expect(await Promise.all(results)).toHaveLength(250)
+})
+
+test('a lock timeout of one request does not fail the other requests of its batch', async () => {
+  const query = inBatches<string, string>({
+    runBatch: async (batch) => {
+      if (batch.includes('locked')) throw Object.assign(new Error('lock timeout'), { code: '55P03' })
+      return batch
+    },
+  })
+  const results = await Promise.allSettled(['a', 'locked', 'b'].map(query))
+  expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
+})
+
 test('an invalid request does not fail the other requests of its batch', async () => {
   const query = createBatchQuery({ types: ['text'], text: 'SELECT $1::int AS number' })
   const results = await Promise.allSettled([query(['1']), query(['no number']), query(['3'])])

@@ -106,6 +106,8 @@ export function inBatches<Request, Result>(batches: Batches<Request, Result>): (
     inFlight++
     sentAt = performance.now()
     void settle(batch)
+    // Requests that did not fit in the batch must not wait for the end of a slow statement.
+    if (queue.length > 0) scheduleOverdueSend()
   }
 
   /** Sends waiting requests after `limits.maxCoalescingWait` even if no further request arrives. */
