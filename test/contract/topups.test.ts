@@ -401,7 +401,9 @@ describe('an unavailable facilitator', () => {
       success: false,
       errorReason: 'confirmation_timeout',
     }))
-    expect((await account.pay(5, payment)).status).toBe(402)
+    const { status, body } = await account.pay(5, payment)
+    expect(status).toBe(402)
+    expect(body.error_description).toMatch(/can still succeed.*Do not sign another payment/)
     app.clock.advance(MINUTE)
     await runDueJobs(app.gatehouse, tasks)
     expect(await account.balance()).toBe(5)

@@ -105,7 +105,9 @@ export async function topUp(
   if (outcome.kind === 'refused') {
     throw paymentRequiredError(
       offer,
-      `The payment was not settled (${outcome.reason}).`,
+      outcome.transactionId
+        ? `The payment was not settled (${outcome.reason}), but its transaction can still succeed and is then credited automatically. Do not sign another payment; check the ledger.`
+        : `The payment was not settled (${outcome.reason}).`,
       failedSettlement(outcome, requirements.network),
     )
   }
