@@ -85,13 +85,16 @@ describe('the redirect to the provider', () => {
     expect(text).toContain('"encryptedBindings"')
   })
 
-  test('an entered email is passed along; a required new sign-in is required at the provider too', async () => {
-    const browser = new TestBrowser()
-    const { page } = await fixture.realm.openSignInPage(fixture.client, { prompt: 'login' }, browser)
-    await browser.submit(page, { method: method.id, username: 'ada@example.com' })
-    const params = provider.lastRequestTo('/authorize').params
-    expect([params.get('login_hint'), params.get('prompt')]).toEqual(['ada@example.com', 'login'])
-  })
+  test.each<Record<string, string>>([{ prompt: 'login' }, { max_age: '3600' }])(
+    'an entered email is passed along; with %j a new sign-in is required at the provider',
+    async (parameters) => {
+      const browser = new TestBrowser()
+      const { page } = await fixture.realm.openSignInPage(fixture.client, parameters, browser)
+      await browser.submit(page, { method: method.id, username: 'ada@example.com' })
+      const params = provider.lastRequestTo('/authorize').params
+      expect([params.get('login_hint'), params.get('prompt')]).toEqual(['ada@example.com', 'login'])
+    },
+  )
 })
 
 describe('users who return', () => {

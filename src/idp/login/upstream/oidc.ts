@@ -43,7 +43,8 @@ export const oidc: UpstreamProvider = {
     const requestedPrompt = prompt.find((one) => one === 'login' || one === 'select_account')
     return {
       // A user who must sign in again or choose an account at the issuer must also do so at the provider. A request
-      // with `max_age` also has this effect.
+      // with `max_age` also has this effect: `auth_time` is the time of this sign-in, which would be wrong for an older
+      // session at the provider.
       ...(requestedPrompt || loginTransaction.param('max_age') !== undefined
         ? { prompt: requestedPrompt ?? 'login' }
         : {}),
