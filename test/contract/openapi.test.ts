@@ -2,9 +2,12 @@
  * The OpenAPI document: it is valid for an independent validator, it contains every route, and the responses of the
  * server conform to it.
  */
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
+import { packageRoot } from '../../src/platform/package-info.js'
 import { type Route, routes } from '../../src/rest/routes.js'
 import { expectStatus } from '../setup/actors.js'
 import { type AnyJson, type ApiResponse, createApiClient } from '../setup/api.js'
@@ -12,6 +15,7 @@ import { startDns, type TestDns } from '../setup/dns.js'
 import { type Facilitator, startFacilitator } from '../setup/facilitator.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
 import { preconditions } from './preconditions.js'
+import { applyExampleValues, createNormalizer, exampleBodies, memberNames } from './rest-examples.js'
 import {
   confidentialClient,
   createTenantFixture,
@@ -28,6 +32,9 @@ let facilitator: Facilitator
 let fixture: TenantFixture
 let document: AnyJson
 let ajv: Ajv2020
+let normalize: ReturnType<typeof createNormalizer>
+/** The requests of this run and their answers, by operation. */
+const examples: Record<string, { request?: unknown; response?: unknown }> = {}
 const validators = new Map<string, ValidateFunction>()
 
 beforeAll(async () => {
@@ -35,6 +42,8 @@ beforeAll(async () => {
   facilitator = await startFacilitator()
   app = await startApp({ env: { DNS_RESOLVER: dns.address, ...facilitator.env } })
   fixture = await createTenantFixture(app)
+  await applyExampleValues(fixture)
+  normalize = createNormalizer(app.baseUrl, () => app.clock.now())
   const response = await createApiClient(app.baseUrl).get('/openapi.json')
   expect(response.status).toBe(200)
   document = response.body
@@ -181,13 +190,20 @@ test('every list documents limit, cursor and its filters', () => {
 describe('responses conform to the document', () => {
   test.each(routes.map((route) => [name(route), route] as const))('%s', async (_, route) => {
     const at = await fixtureForRoute(route, fixture)
-    const particular = await preconditions[route.operation]?.(at, dns)
+    const particular =
+      (await preconditions[route.operation]?.(at, dns)) ??
+      exampleBodies[route.operation]?.(at.ids, app.clock.now()) ??
+      requestBodies[route.operation]?.(at.ids)
     const good = await sendRouteRequest(fixture.owner, route, at.ids, {}, particular)
     expect({ status: good.status, text: good.status === route.success ? '' : good.text }).toEqual({
       status: route.success,
       text: '',
     })
     expectDocumented(route, good)
+    examples[route.operation] = {
+      ...(particular && { request: normalize(particular) }),
+      ...(good.text !== '' && { response: normalize(good.body) }),
+    }
 
     // The request body also conforms to the document.
     const body = requestBodies[route.operation]?.(at.ids)
@@ -259,4 +275,28 @@ describe('responses conform to the document', () => {
     expect(responses.map(({ status }) => status)).toEqual([409, 422, 415])
     for (const response of responses) expectDocumented(createUser, response)
   })
+})
+
+test('the examples are the requests and answers of these tests; `npm run examples` records them', () => {
+  const file = join(packageRoot, 'graphql/rest-examples.json')
+  if (process.env['RECORD_EXAMPLES']) writeFileSync(file, `${JSON.stringify(examples, null, 2)}\n`)
+  const recorded = JSON.parse(readFileSync(file, 'utf8'))
+  expect(Object.keys(recorded)).toEqual(Object.keys(examples))
+  for (const [operation, example] of Object.entries(examples))
+    expect({ operation, members: memberNames(recorded[operation]) }).toEqual({
+      operation,
+      members: memberNames(example),
+    })
+  const schemas = routes.flatMap((route) => {
+    const { requestBody, responses } = operationOf(route)
+    return [requestBody, responses[route.success]].flatMap((part) => {
+      const content = part?.content?.['application/json']
+      return content?.example ? [{ route, ...content }] : []
+    })
+  })
+  for (const { route, schema, example } of schemas) {
+    const validate = validatorOf(JSON.stringify(schema), schema)
+    validate(example)
+    expect({ route: name(route), faults: validate.errors ?? [] }).toEqual({ route: name(route), faults: [] })
+  }
 })
