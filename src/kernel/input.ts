@@ -156,7 +156,7 @@ export const fieldSchemas = {
     .max(limits.maxTimestamp, 'must be before the year 10000.'),
   boolean: z.boolean('must be true or false.'),
   oneOf: <Value extends string>(values: readonly Value[]) =>
-    z.enum(values, `must be ${values.length === 2 ? values.join(' or ') : `one of ${values.join(', ')}`}.`),
+    z.enum(values, `must be ${values.length <= 2 ? values.join(' or ') : `one of ${values.join(', ')}`}.`),
 }
 
 /**

@@ -97,9 +97,15 @@ export type UpdateValues<T> = Partial<Pick<T, WritableKey<T>>>
 
 type Action = 'create' | 'update' | 'input'
 
-/** Returns the rules of the input that creates a resource. They fill in the defaults. */
-export const createRulesOf = <T extends object>(Resource: ClassType<T>): z.ZodType<CreateValues<T>> =>
-  rulesOf(Resource, 'create') as unknown as z.ZodType<CreateValues<T>>
+/**
+ * Returns the rules of the input that creates a resource. They fill in the defaults.
+ * @param omit the names of fields that the input does not have, as in `@CreateInput`
+ */
+export const createRulesOf = <T extends object, Omitted extends keyof CreateValues<T> = never>(
+  Resource: ClassType<T>,
+  omit: readonly (Omitted & string)[] = [],
+): z.ZodType<Omit<CreateValues<T>, Omitted>> =>
+  rulesOf(Resource, 'create', omit) as unknown as z.ZodType<Omit<CreateValues<T>, Omitted>>
 
 /** Returns the rules of the input that updates a resource. */
 export const updateRulesOf = <T extends object>(Resource: ClassType<T>): z.ZodType<UpdateValues<T>> =>
