@@ -16,17 +16,17 @@ import { requiredPermissionOf, resourcePathOf } from './field-extensions.js'
 class Permissions {
   @Field(() => [String], { description: 'The effective platform scopes, including those that other scopes imply.' })
   scopes!: string[]
-  @Field(() => [String], { description: 'The queries that the caller can run on this resource.' })
+  @Field(() => [String], { description: 'The names of the queries that the caller can run on this resource.' })
   queries!: string[]
-  @Field(() => [String], { description: 'The mutations that the caller can run on this resource.' })
+  @Field(() => [String], { description: 'The names of the mutations that the caller can run on this resource.' })
   mutations!: string[]
 }
 
 @ArgsType()
 class PermissionsPath extends AccountPath {
-  @Field(() => ID, { nullable: true })
+  @Field(() => ID, { nullable: true, description: 'The id of the issuer. Without it, the query is about the account.' })
   issuerId?: string | null
-  @Field(() => ID, { nullable: true, description: 'Requires issuerId.' })
+  @Field(() => ID, { nullable: true, description: 'The id of the organization, which requires `issuerId`.' })
   orgId?: string | null
 }
 
