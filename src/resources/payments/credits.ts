@@ -7,9 +7,10 @@ import { checkPageLimit, type Page, type PageRequest, toPage } from '../../kerne
 import type { Context } from '../../platform/context.js'
 import { type LedgerEntry, sql } from '../../platform/postgres/database.js'
 import { type InAccount, newestFirst, requireAccount, whereOlderThanCursor } from '../resource-path.js'
+import type { LedgerEntryType } from './ledger-entry.js'
 
 export interface NewLedgerEntry extends InAccount {
-  type: 'topup' | 'charge' | 'refund' | 'adjustment'
+  type: LedgerEntryType
   /** The amount in micro-USD; negative for charges. */
   amountMicroUsd: number
   description: string | null

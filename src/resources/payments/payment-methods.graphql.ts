@@ -1,33 +1,10 @@
-import {
-  Arg,
-  Args,
-  ArgsType,
-  Ctx,
-  Field,
-  FieldResolver,
-  ID,
-  InputType,
-  Mutation,
-  ObjectType,
-  Query,
-  Resolver,
-  Root,
-  registerEnumType,
-} from 'type-graphql'
+import { Args, ArgsType, Ctx, Field, FieldResolver, ID, Mutation, Query, Resolver, Root } from 'type-graphql'
 import type { Context } from '../../platform/context.js'
 import type { PaymentMethod as PaymentMethodRow } from '../../platform/postgres/database.js'
+import { CreateInput, UpdateInput } from '../declaration.js'
+import { AccountPath, IdempotencyKey, PageArgs, Scope } from '../graphql-types.js'
+import { PaymentMethod, PaymentMethodPage } from './payment-method.js'
 import {
-  AccountPath,
-  enumOf,
-  idempotencyKeyArg,
-  MicroUsd,
-  PageArgs,
-  pageType,
-  Scope,
-  Timestamp,
-} from '../graphql-types.js'
-import {
-  allowedWalletsOf,
   createPaymentMethod,
   isActive,
   listPaymentMethods,
@@ -35,63 +12,17 @@ import {
   updatePaymentMethod,
 } from './payment-methods.js'
 
-const PaymentMethodType = enumOf(['x402'])
-registerEnumType(PaymentMethodType, { name: 'PaymentMethodType' })
-
-@ObjectType({ description: 'A payment method of an account. An account has at most one active method.' })
-class PaymentMethod {
-  @Field(() => ID)
-  id!: string
-  @Field(() => PaymentMethodType)
-  type!: string
-  @Field(() => String, { nullable: true })
-  label!: string | null
-  @Field(() => String, { description: 'active, disabled or removed.' })
-  status!: string
-  @Field(() => Timestamp)
-  createdAt!: number
-  @Field(() => Timestamp)
-  updatedAt!: number
-}
-
-@ObjectType()
-class PaymentMethodPage extends pageType(PaymentMethod) {}
-
 @ArgsType()
 class PaymentMethodPath extends AccountPath {
-  @Field(() => ID)
+  @Field(() => ID, { description: 'The id of the payment method.' })
   methodId!: string
-}
-
-@InputType()
-class CreatePaymentMethodInput {
-  @Field(() => PaymentMethodType)
-  type!: string
-  @Field(() => String, { nullable: true })
-  label?: string | null
-  @Field(() => [String], { nullable: true, description: 'The wallets that may pay. Null allows any wallet.' })
-  allowedPayerWallets?: string[] | null
-  @Field(() => MicroUsd, { nullable: true })
-  autoTopupIncrementMicroUsd?: number | null
-}
-
-@InputType()
-class UpdatePaymentMethodInput {
-  @Field(() => String, { nullable: true })
-  label?: string | null
-  @Field(() => Boolean, { nullable: true })
-  enabled?: boolean | null
-  @Field(() => [String], { nullable: true, description: 'The wallets that may pay. Null allows any wallet.' })
-  allowedPayerWallets?: string[] | null
-  @Field(() => MicroUsd, { nullable: true })
-  autoTopupIncrementMicroUsd?: number | null
 }
 
 @Resolver(() => PaymentMethod)
 export class PaymentMethodResolver {
   @Query(() => PaymentMethodPage, {
     nullable: true,
-    description: 'Lists payment methods, newest first, including removed ones.',
+    description: 'Lists the payment methods of an account, newest first, including removed ones.',
   })
   @Scope('payment_methods', 'read')
   paymentMethods(
@@ -99,28 +30,31 @@ export class PaymentMethodResolver {
     @Args(() => AccountPath) path: AccountPath,
     @Args(() => PageArgs) page: PageArgs,
   ) {
-    return listPaymentMethods(context, { accountId: path.accountId }, page)
+    return listPaymentMethods(context, path, page)
   }
 
   @Mutation(() => PaymentMethod, {
-    description: 'Adds an active payment method. An account can have at most one active method.',
+    description:
+      'Adds an active payment method. The mutation fails if another one is active. While the account has one, operations with a price are charged to its prepaid credit, unless the operator overrides the billing mode.',
   })
   @Scope('payment_methods', 'write')
   createPaymentMethod(
     @Ctx() context: Context,
     @Args(() => AccountPath) path: AccountPath,
-    @Arg('input', () => CreatePaymentMethodInput) input: CreatePaymentMethodInput,
-    @Arg('idempotencyKey', () => String, idempotencyKeyArg) _idempotencyKey?: string | null,
+    @CreateInput(PaymentMethod) input: object,
+    @IdempotencyKey() _key?: string | null,
   ) {
     return createPaymentMethod(context, path, input)
   }
 
-  @Mutation(() => PaymentMethod)
+  @Mutation(() => PaymentMethod, {
+    description: 'Changes the given fields of a payment method. A removed payment method cannot be changed.',
+  })
   @Scope('payment_methods', 'write')
   updatePaymentMethod(
     @Ctx() context: Context,
     @Args(() => PaymentMethodPath) path: PaymentMethodPath,
-    @Arg('input', () => UpdatePaymentMethodInput) input: UpdatePaymentMethodInput,
+    @UpdateInput(PaymentMethod) input: object,
   ) {
     return updatePaymentMethod(context, path, input)
   }
@@ -132,20 +66,12 @@ export class PaymentMethodResolver {
     return true
   }
 
-  @FieldResolver(() => Boolean)
+  @FieldResolver()
   enabled(@Root() method: PaymentMethodRow): boolean {
     return isActive(method)
   }
 
-  @FieldResolver(() => [String], { nullable: true, description: 'The wallets that may pay. Null allows any wallet.' })
-  allowedPayerWallets(@Root() method: PaymentMethodRow): string[] | null {
-    return allowedWalletsOf(method)
-  }
-
-  @FieldResolver(() => MicroUsd, {
-    nullable: true,
-    description: 'The amount of automatic top-ups, stored for clients. Gatehouse makes no automatic top-ups.',
-  })
+  @FieldResolver()
   autoTopupIncrementMicroUsd(@Root() method: PaymentMethodRow): bigint | null {
     return method.autoTopupMicroUsd
   }

@@ -3,10 +3,9 @@
  * removed ones stay in the list. Unless an operator overrides the billing mode, an account is gated while it has an
  * active payment method (docs/contract.md#accounts).
  */
-import { z } from 'zod'
 import { badRequest, notFound } from '../../kernel/errors.js'
 import { newRow } from '../../kernel/ids.js'
-import { checkInput, fieldSchemas } from '../../kernel/input.js'
+import { checkInput } from '../../kernel/input.js'
 import { limits } from '../../kernel/limits.js'
 import { checkPageLimit, type Page, type PageRequest, toPage } from '../../kernel/pagination.js'
 import type { Context } from '../../platform/context.js'
@@ -18,35 +17,7 @@ import { type Changes, changesBetween } from '../events/event-fields.js'
 import { recordEvent } from '../events/record-event.js'
 import { hasValues } from '../optimistic-lock.js'
 import { type InAccount, newestFirst, requireAccount, whereOlderThanCursor } from '../resource-path.js'
-
-/** Amount of one top-up in micro-USD (docs/contract.md#payment-challenge). */
-export const amountRule = z
-  .int('must be a whole number of micro-USD.')
-  .min(1, 'must be at least 1.')
-  .max(limits.maxTopupAmount, `must be at most ${limits.maxTopupAmount}.`)
-
-const walletRule = z
-  .string('must be a wallet address.')
-  .regex(/^(0x[0-9a-fA-F]{40}|(?!0x)[A-Za-z0-9:_-]{16,128})$/, 'must be a wallet address.')
-
-const walletsRule = z
-  .array(walletRule, 'must be an array of wallet addresses or null.')
-  .max(limits.maxPaymentWallets, `must have at most ${limits.maxPaymentWallets} entries.`)
-  .nullable()
-
-const createRules = z.strictObject({
-  type: z.literal('x402', 'must be x402.'),
-  label: fieldSchemas.name.nullable().optional(),
-  allowedPayerWallets: walletsRule.optional(),
-  autoTopupIncrementMicroUsd: amountRule.nullable().optional(),
-})
-
-const updateRules = z.strictObject({
-  label: fieldSchemas.name.nullable().optional(),
-  enabled: fieldSchemas.boolean.optional(),
-  allowedPayerWallets: walletsRule.optional(),
-  autoTopupIncrementMicroUsd: amountRule.nullable().optional(),
-})
+import { createRules, type PaymentMethod as PaymentMethodFields, updateRules } from './payment-method.js'
 
 export interface PaymentMethodPath extends InAccount {
   methodId: string
@@ -71,12 +42,12 @@ export async function listPaymentMethods(
 
 /** @throws invalid_request for invalid input or if another payment method is active; not_found for the account */
 export async function createPaymentMethod(context: Context, path: InAccount, input: unknown): Promise<PaymentMethod> {
-  const { type, label, ...values } = checkInput(createRules, input)
+  const values = checkInput(createRules, input)
   await requireAccount(context, path)
   return rejectSecondActiveMethod(() =>
     transaction(context, async (tx) => {
-      const data = { ...methodColumns(values), accountId: path.accountId, type, label: label ?? null, status: 'active' }
-      const method = await tx.db.paymentMethod.create({ data: { ...newRow('pm', tx.now()), ...data } })
+      const data = { ...newRow('pm', tx.now()), accountId: path.accountId, ...columnsOf(values), status: 'active' }
+      const method = await tx.db.paymentMethod.create({ data })
       await recordPaymentMethodEvent(tx, 'payment_method.created', method)
       return method
     }),
@@ -91,15 +62,14 @@ export async function updatePaymentMethod(
   path: PaymentMethodPath,
   input: unknown,
 ): Promise<PaymentMethod> {
-  const { enabled, label, ...values } = checkInput(updateRules, input)
+  const { enabled, ...values } = checkInput(updateRules, input)
   return rejectSecondActiveMethod(() =>
     transaction(context, async (tx) => {
       const before = await lockMethod(tx, path)
       const now = tx.now()
       const isToggled = enabled !== undefined && enabled !== isActive(before)
       const changes = {
-        ...methodColumns(values),
-        ...(label !== undefined && { label }),
+        ...columnsOf(values),
         ...(isToggled && { status: enabled ? 'active' : 'disabled', disabledAt: enabled ? null : now }),
       }
       if (hasValues(before, changes)) return before
@@ -186,13 +156,16 @@ export async function activePaymentMethodFlagsOf(context: Context, accountIds: r
   return accountIds.map((id) => found.has(id))
 }
 
-interface Values {
-  allowedPayerWallets?: string[] | null
-  autoTopupIncrementMicroUsd?: number | null
-}
+type WritableFields = Pick<PaymentMethodFields, 'allowedPayerWallets' | 'autoTopupIncrementMicroUsd'>
 
-const methodColumns = ({ allowedPayerWallets: given, autoTopupIncrementMicroUsd: increment }: Values) => ({
-  ...(given !== undefined && { allowedPayerWallets: given === null ? Prisma.DbNull : [...new Set(given)] }),
+/** Replaces the fields whose columns have another name or type. */
+const columnsOf = <T extends Partial<WritableFields>>({
+  allowedPayerWallets: wallets,
+  autoTopupIncrementMicroUsd: increment,
+  ...columns
+}: T) => ({
+  ...columns,
+  ...(wallets !== undefined && { allowedPayerWallets: wallets === null ? Prisma.DbNull : [...new Set(wallets)] }),
   ...(increment !== undefined && { autoTopupMicroUsd: increment }),
 })
 
@@ -225,10 +198,8 @@ async function rejectSecondActiveMethod<T>(work: () => Promise<T>): Promise<T> {
 
 /** Returns the API fields of a payment method that an update can change. */
 const contractFields = (method: PaymentMethod) => ({
-  label: method.label,
+  ...method,
   enabled: isActive(method),
-  status: method.status,
-  allowedPayerWallets: method.allowedPayerWallets,
   autoTopupIncrementMicroUsd: method.autoTopupMicroUsd,
 })
 

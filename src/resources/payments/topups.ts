@@ -2,7 +2,6 @@
  * Top-ups with x402 v2 (docs/contract.md#payment-challenge), in numbered steps. The order of the steps ensures that a
  * settled payment is never lost and is credited at most once.
  */
-import { z } from 'zod'
 import { ApiError, badRequest } from '../../kernel/errors.js'
 import { checkInput } from '../../kernel/input.js'
 import { MINUTE, SECOND } from '../../kernel/time.js'
@@ -14,7 +13,8 @@ import { type InAccount, requireAccount } from '../resource-path.js'
 import { creditAttempt } from './credit-attempt.js'
 import { balanceOf, paymentReferenceOf } from './credits.js'
 import { createFacilitatorRequest, type SettlementOutcome, settlePayment, verifyPayment } from './facilitator.js'
-import { amountRule, findActiveMethod, mayPay } from './payment-methods.js'
+import { findActiveMethod, mayPay } from './payment-methods.js'
+import { createRules } from './topup.js'
 import { beginAttempt, findAttempt, recordOutcome, recordTopupFailure } from './topup-attempts.js'
 import {
   acceptsRequirements,
@@ -24,8 +24,6 @@ import {
   requirementsFor,
   type SettlementResponse,
 } from './x402.js'
-
-const topupRules = z.strictObject({ amountMicroUsd: amountRule })
 
 /** Result of a paid top-up. */
 export interface Topup {
@@ -55,7 +53,7 @@ export async function topUp(
   header: string | null | undefined,
 ): Promise<Topup> {
   // 1. Validate the request and compute the payment requirements.
-  const { amountMicroUsd: amount } = checkInput(topupRules, input)
+  const { amountMicroUsd: amount } = checkInput(createRules, input)
   const { id: accountId } = await requireAccount(context, path)
   await consumeRateLimit(context, 'topup', accountId, tooManyTopups)
   const { payments, baseUrl } = context.config
