@@ -25,8 +25,11 @@ import { EventResolver } from '../resources/events/events.graphql.js'
 import { AccountHealthResolver, IssuerHealthResolver } from '../resources/health/health.graphql.js'
 import { AuthMethodResolver } from '../resources/issuers/auth-methods.graphql.js'
 import { IssuerResolver } from '../resources/issuers/issuers.graphql.js'
-import { ApiKeyResolver } from '../resources/keys/api-keys.graphql.js'
-import { OrganizationApiKeyResolver } from '../resources/keys/organization-api-keys.graphql.js'
+import {
+  AccountApiKeyResolver,
+  ApiKeyResolver,
+  OrganizationApiKeyResolver,
+} from '../resources/keys/api-keys.graphql.js'
 import { PersonalTokenResolver } from '../resources/keys/personal-tokens.graphql.js'
 import { NoteResolver } from '../resources/notes/notes.graphql.js'
 import { GroupResolver, OrganizationGroupsResolver } from '../resources/organizations/groups.graphql.js'
@@ -75,6 +78,7 @@ const resolvers = [
   OrganizationInvitationsResolver,
   OrganizationApiKeyResolver,
   SessionResolver,
+  AccountApiKeyResolver,
   ApiKeyResolver,
   PersonalTokenResolver,
   ApprovalResolver,

@@ -75,11 +75,7 @@ async function createSystemAccount(tx: Context): Promise<string> {
   const { apiKey } = tx.config.bootstrap
   if (apiKey) {
     const restrictions = { scopes: [ALL_SCOPES] }
-    await insertApiKey(
-      tx,
-      { accountId: id },
-      { id: apiKey.id, name: 'Bootstrap key', restrictions, secret: apiKey.secret },
-    )
+    await insertApiKey(tx, { accountId: id }, { name: 'Bootstrap key', restrictions, secret: apiKey.secret }, apiKey.id)
   }
   return id
 }

@@ -36,7 +36,7 @@ import {
 } from '../graphql-types.js'
 import { IssuerPage } from '../issuers/issuers.graphql.js'
 import { newestIssuersOf } from '../issuers/issuers.js'
-import { ApiKeyPage } from '../keys/api-keys.graphql.js'
+import { ApiKeyPage } from '../keys/api-key.js'
 import { apiKeysOfAccounts } from '../keys/relations.js'
 import { NotePage } from '../notes/notes.graphql.js'
 import { notesOf } from '../notes/relations.js'

@@ -1,158 +1,59 @@
-import {
-  Arg,
-  Args,
-  ArgsType,
-  Ctx,
-  Field,
-  FieldResolver,
-  ID,
-  InputType,
-  Mutation,
-  ObjectType,
-  Query,
-  Resolver,
-  Root,
-  registerEnumType,
-} from 'type-graphql'
+import { Args, ArgsType, Ctx, Field, FieldResolver, ID, Mutation, Query, Resolver, Root } from 'type-graphql'
 import type { Context } from '../../platform/context.js'
 import type { PersonalToken as PersonalTokenRow } from '../../platform/postgres/database.js'
+import { CreateInput, Input } from '../declaration.js'
 import {
   AccountPath,
-  enumOf,
+  IdempotencyKey,
+  IfMatch,
   IssuerPath,
-  idempotencyKeyArg,
-  ifMatchArg,
-  JSONObject,
-  Once,
   PageArgs,
-  pageType,
   RecentSignIn,
   ReturnsSecret,
   Scope,
-  Timestamp,
 } from '../graphql-types.js'
+import {
+  PersonalToken,
+  PersonalTokenPage,
+  PersonalTokenStatus,
+  PersonalTokenType,
+  RevokePersonalTokenInput,
+} from './personal-token.js'
 import {
   createPersonalToken,
   deletePersonalToken,
   getPersonalToken,
   listPersonalTokens,
-  type PersonalTokenStatus,
-  type PersonalTokenWithJwt,
-  personalTokenStatuses,
   revokePersonalToken,
   type TokenWithUser,
   tokenStatus,
 } from './personal-tokens.js'
 import type { Restrictions } from './restrictions.js'
 
-const PersonalTokenStatusEnum = enumOf(personalTokenStatuses)
-registerEnumType(PersonalTokenStatusEnum, { name: 'PersonalTokenStatus' })
-const PersonalTokenTypeEnum = enumOf(['personal_token'])
-registerEnumType(PersonalTokenTypeEnum, { name: 'PersonalTokenType' })
-
-@ObjectType({ description: 'A token with which scripts of a user act for the user.' })
-export class PersonalToken {
-  @Field(() => ID)
-  id!: string
-  @Field(() => ID)
-  accountId!: string
-  @Field(() => ID)
-  issuerId!: string
-  @Field(() => ID)
-  userId!: string
-  @Field(() => String)
-  name!: string
-  @Field(() => String, { nullable: true })
-  description!: string | null
-  @Field(() => [String])
-  tags!: string[]
-  @Field(() => JSONObject)
-  restrictions!: object
-  @Field(() => String)
-  audience!: string
-  @Field(() => Timestamp, { description: 'At most 21 days after the creation.' })
-  expiresAt!: number
-  @Field(() => JSONObject)
-  metadata!: object
-  @Field(() => Timestamp, { nullable: true })
-  statusAt!: number | null
-  @Field(() => String, { nullable: true })
-  statusBy!: string | null
-  @Field(() => String, { nullable: true })
-  statusReason!: string | null
-  @Field(() => String, { nullable: true, description: 'The token. Shown once, in the response that creates it.' })
-  @Once()
-  tokenPlain?: string | null
-  @Field(() => Timestamp)
-  createdAt!: number
-  @Field(() => Timestamp)
-  updatedAt!: number
-}
-
-@ObjectType()
-export class PersonalTokenPage extends pageType(PersonalToken) {}
-
 @ArgsType()
 class TokensPath extends IssuerPath {
-  @Field(() => ID)
+  @Field(() => ID, { description: 'The id of the user.' })
   userId!: string
 }
 
 @ArgsType()
 class TokenPath extends AccountPath {
-  @Field(() => ID)
+  @Field(() => ID, { description: 'The id of the personal token.' })
   tokenId!: string
 }
 
 @ArgsType()
 class PersonalTokenFilter extends PageArgs {
-  @Field(() => PersonalTokenStatusEnum, { nullable: true })
+  @Field(() => PersonalTokenStatus, { nullable: true, description: 'Lists only tokens with this status.' })
   status?: PersonalTokenStatus | null
 }
 
-@InputType()
-class CreatePersonalTokenInput {
-  @Field(() => PersonalTokenTypeEnum)
-  type!: 'personal_token'
-  @Field(() => String)
-  name!: string
-  @Field(() => String, { nullable: true })
-  description?: string | null
-  @Field(() => [String], { nullable: true })
-  tags?: string[] | null
-  @Field(() => JSONObject, {
-    description:
-      'An object with the optional members scopes, issuer_ids, org_ids and ip_allowlist. {} restricts nothing.',
-  })
-  restrictions!: object
-  @Field(() => Timestamp, {
-    nullable: true,
-    description:
-      'When the token expires. A time more than 21 days from now is shortened to 21 days, which is also the default unless the credential of the caller expires earlier.',
-  })
-  expiresAt?: number | null
-  @Field(() => JSONObject, { nullable: true })
-  metadata?: object | null
-  @Field(() => String, {
-    nullable: true,
-    description: 'The resource server for which the token is meant. The default is the Core API.',
-  })
-  audience?: string | null
-}
-
-@InputType()
-class RevokePersonalTokenInput {
-  @Field(() => String, { nullable: true })
-  by?: string | null
-  @Field(() => String, { nullable: true })
-  reason?: string | null
-}
-
-const withPlainToken = ({ token, jwt }: PersonalTokenWithJwt) => ({ ...token, tokenPlain: jwt })
-
 @Resolver(() => PersonalToken)
 export class PersonalTokenResolver {
-  @Query(() => PersonalTokenPage, { nullable: true })
+  @Query(() => PersonalTokenPage, {
+    nullable: true,
+    description: 'Lists the personal tokens of a user, newest first, without those that ended more than 31 days ago.',
+  })
   @Scope('issuers.users.tokens', 'read')
   personalTokens(
     @Ctx() context: Context,
@@ -162,7 +63,10 @@ export class PersonalTokenResolver {
     return listPersonalTokens(context, path, filter, filter)
   }
 
-  @Query(() => PersonalToken, { nullable: true })
+  @Query(() => PersonalToken, {
+    nullable: true,
+    description: 'Returns a personal token. It can be read for 31 days after it was revoked or expired.',
+  })
   @Scope('issuers.users.tokens', 'read')
   personalToken(@Ctx() context: Context, @Args(() => TokenPath) path: TokenPath) {
     return getPersonalToken(context, path)
@@ -170,7 +74,7 @@ export class PersonalTokenResolver {
 
   @Mutation(() => PersonalToken, {
     description:
-      'Creates a personal token, which is shown once. A repeated request with the same Idempotency-Key runs again.',
+      'Creates a personal token. Only this response contains the token. Its scopes are those of the user, limited by the restrictions, and the caller must have all of them.',
   })
   @Scope('issuers.users.tokens', 'write')
   @RecentSignIn()
@@ -178,48 +82,51 @@ export class PersonalTokenResolver {
   async createPersonalToken(
     @Ctx() context: Context,
     @Args(() => TokensPath) path: TokensPath,
-    @Arg('input', () => CreatePersonalTokenInput) input: CreatePersonalTokenInput,
-    @Arg('idempotencyKey', () => String, idempotencyKeyArg) _idempotencyKey?: string | null,
+    @CreateInput(PersonalToken) input: object,
+    @IdempotencyKey() _key?: string | null,
   ) {
-    return withPlainToken(await createPersonalToken(context, path, input))
+    const { token, jwt } = await createPersonalToken(context, path, input)
+    return { ...token, tokenPlain: jwt }
   }
 
-  @Mutation(() => Boolean, { description: 'Revokes the token permanently and immediately.' })
+  @Mutation(() => Boolean, {
+    description: 'Revokes a personal token permanently and immediately. Fails if the token is already revoked.',
+  })
   @Scope('issuers.users.tokens', 'delete')
   async deletePersonalToken(
     @Ctx() context: Context,
     @Args(() => TokenPath) path: TokenPath,
-    @Arg('ifMatch', () => String, ifMatchArg) ifMatch?: string | null,
+    @IfMatch() ifMatch?: string | null,
   ) {
     await deletePersonalToken(context, path, ifMatch)
     return true
   }
 
-  @Mutation(() => PersonalToken, { description: 'Revokes the token permanently. A repeated request changes nothing.' })
+  @Mutation(() => PersonalToken, {
+    description:
+      'Revokes a personal token permanently and immediately. Returns a token that is already revoked unchanged.',
+  })
   @Scope('issuers.users.tokens', 'delete')
   revokePersonalToken(
     @Ctx() context: Context,
     @Args(() => TokenPath) path: TokenPath,
-    @Arg('input', () => RevokePersonalTokenInput, { nullable: true }) input?: RevokePersonalTokenInput | null,
-    @Arg('idempotencyKey', () => String, idempotencyKeyArg) _idempotencyKey?: string | null,
+    @Input(RevokePersonalTokenInput, { nullable: true }) input?: object | null,
+    @IdempotencyKey() _key?: string | null,
   ) {
     return revokePersonalToken(context, path, input)
   }
 
-  @FieldResolver(() => PersonalTokenTypeEnum)
-  type(): 'personal_token' {
-    return 'personal_token'
+  @FieldResolver()
+  type(): PersonalToken['type'] {
+    return PersonalTokenType.personal_token
   }
 
-  @FieldResolver(() => PersonalTokenStatusEnum)
+  @FieldResolver()
   status(@Ctx() context: Context, @Root() token: TokenWithUser): PersonalTokenStatus {
     return tokenStatus(context, token)
   }
 
-  @FieldResolver(() => [String], {
-    nullable: true,
-    description: 'The scopes in restrictions; null means all scopes of the user.',
-  })
+  @FieldResolver()
   scopes(@Root() token: PersonalTokenRow): string[] | null {
     return (token.restrictions as Restrictions).scopes ?? null
   }

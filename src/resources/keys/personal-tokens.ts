@@ -3,10 +3,9 @@
  * has a row for each token but does not store the JWT. Until it expires, a token is valid while its row, its user and
  * its issuer are active and the key that signed it exists.
  */
-import { z } from 'zod'
 import { ApiError, insufficientScope, notFound } from '../../kernel/errors.js'
 import { newRow } from '../../kernel/ids.js'
-import { checkInput, fieldSchemas, requireFuture } from '../../kernel/input.js'
+import { checkInput, requireFuture } from '../../kernel/input.js'
 import { limits } from '../../kernel/limits.js'
 import { checkPageLimit, type Page, type PageRequest, toPage } from '../../kernel/pagination.js'
 import { coversScope, isPlatformScope } from '../../kernel/scopes.js'
@@ -24,12 +23,10 @@ import {
   whereIssuerNotDeleted,
   whereOlderThanCursor,
 } from '../resource-path.js'
+import { createRules, type PersonalTokenStatus, revokeRules } from './personal-token.js'
 import { signPersonalToken } from './personal-token-jwt.js'
 import { checkRestrictions, lockTokenOwner, resolveTokenScopes, type TokenOwnerPath } from './personal-token-owner.js'
-import { requireNoWiderReach, restrictionRules } from './restrictions.js'
-
-export const personalTokenStatuses = ['active', 'blocked', 'revoked', 'expired', 'suspended'] as const
-export type PersonalTokenStatus = (typeof personalTokenStatuses)[number]
+import { requireNoWiderReach } from './restrictions.js'
 
 export interface TokenPath extends InAccount {
   tokenId: string
@@ -37,25 +34,6 @@ export interface TokenPath extends InAccount {
 
 /** A personal token with the status of its user, from which `tokenStatus` computes the status of the token. */
 export type TokenWithUser = PersonalToken & { user: Pick<User, 'status'> }
-
-const createRules = z.strictObject({
-  type: z.literal('personal_token', 'must be personal_token.'),
-  name: fieldSchemas.name,
-  description: fieldSchemas.description.optional(),
-  tags: fieldSchemas.tags.optional(),
-  restrictions: restrictionRules,
-  expiresAt: fieldSchemas.timestamp.nullable().optional(),
-  metadata: fieldSchemas.metadata.optional(),
-  audience: z
-    .string('must be a string.')
-    .regex(/^[\x21-\x7e]{1,512}$/, 'must have 1 to 512 printable ASCII characters without spaces.')
-    .optional(),
-})
-
-const actionRules = z.strictObject({
-  by: fieldSchemas.text(limits.maxNameLength).nullable().optional(),
-  reason: fieldSchemas.text().nullable().optional(),
-})
 
 const withUser = { user: { select: { status: true } } } as const
 
@@ -151,7 +129,7 @@ export async function createPersonalToken(
   path: TokenOwnerPath,
   input: unknown,
 ): Promise<PersonalTokenWithJwt> {
-  const { type: _, restrictions, metadata = {}, ...values } = checkInput(createRules, input)
+  const { type: _, restrictions, metadata, ...values } = checkInput(createRules, input)
   return transaction(context, async (tx) => {
     const owner = await lockTokenOwner(tx, path)
     const scopes = resolveTokenScopes(tx, path, owner, restrictions)
@@ -178,9 +156,7 @@ export async function createPersonalToken(
         accountId: path.accountId,
         issuerId: path.issuerId,
         userId: path.userId,
-        name: values.name,
-        description: values.description ?? null,
-        tags: values.tags ?? [],
+        ...values,
         restrictions: restrictions as Prisma.InputJsonObject,
         scopes,
         audience: values.audience ?? context.config.baseUrl,
@@ -200,7 +176,7 @@ export async function createPersonalToken(
  * @throws invalid_request, not_found, insufficient_scope if the token has a scope that the caller lacks
  */
 export async function revokePersonalToken(context: Context, path: TokenPath, input: unknown): Promise<TokenWithUser> {
-  const { by, reason } = checkInput(actionRules, input ?? {})
+  const { by, reason } = checkInput(revokeRules, input ?? {})
   const token = await getPersonalToken(context, path)
   if (token.status === 'revoked') return token
   try {

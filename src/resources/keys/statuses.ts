@@ -2,9 +2,7 @@
 import { limits } from '../../kernel/limits.js'
 import type { Context } from '../../platform/context.js'
 import type { ApiKey, Prisma } from '../../platform/postgres/database.js'
-
-export const apiKeyStatuses = ['active', 'blocked', 'revoked', 'expired', 'suspended'] as const
-export type ApiKeyStatus = (typeof apiKeyStatuses)[number]
+import type { ApiKeyStatus } from './api-key.js'
 
 /**
  * Returns the current status of a key. `expired` is computed from `expires_at`, and `suspended` from the owner.

@@ -1,13 +1,12 @@
 /** Status transitions and rotation of API keys (docs/contract.md#key-operations-and-status-transitions). */
-import { z } from 'zod'
 import { badRequest, notFound } from '../../kernel/errors.js'
-import { checkInput, fieldSchemas } from '../../kernel/input.js'
-import { limits } from '../../kernel/limits.js'
+import { checkInput } from '../../kernel/input.js'
 import type { Context } from '../../platform/context.js'
 import type { ApiKey, Prisma } from '../../platform/postgres/database.js'
 import { changesBetween } from '../events/event-fields.js'
 import { recordEvent } from '../events/record-event.js'
 import type { InOrganization } from '../resource-path.js'
+import { actionRules, rotateRules } from './api-key.js'
 import {
   type ApiKeyWithSecret,
   apiKeyEventSubject,
@@ -18,16 +17,6 @@ import {
 } from './api-keys.js'
 import { resolveSecret, rotateSecrets, type StoredSecret } from './rotating-secret.js'
 import { currentKeyStatus } from './statuses.js'
-
-const rotateRules = z.strictObject({
-  newSecret: fieldSchemas.text(limits.maxSecretLength).nullable().optional(),
-  hint: fieldSchemas.text(limits.maxSecretHintLength).nullable().optional(),
-})
-
-const actionRules = z.strictObject({
-  by: fieldSchemas.text(limits.maxNameLength).nullable().optional(),
-  reason: fieldSchemas.text().nullable().optional(),
-})
 
 /**
  * Rotates the secret of a key. The old secret is valid for another 15 minutes.

@@ -31,7 +31,7 @@ import {
   SearchablePageArgs,
   Timestamp,
 } from '../graphql-types.js'
-import { ApiKeyPage } from '../keys/api-keys.graphql.js'
+import { ApiKeyPage } from '../keys/api-key.js'
 import { apiKeysOfOrganizations } from '../keys/relations.js'
 import { User } from '../users/users.graphql.js'
 import { organizationsOfUsers } from './organization-loaders.js'

@@ -33,7 +33,7 @@ import {
   Scope,
   Timestamp,
 } from '../graphql-types.js'
-import { PersonalTokenPage } from '../keys/personal-tokens.graphql.js'
+import { PersonalTokenPage } from '../keys/personal-token.js'
 import { tokensOfUsers } from '../keys/relations.js'
 import { sessionsOf } from '../sessions/session-queries.js'
 import { SessionPage } from '../sessions/sessions.graphql.js'
