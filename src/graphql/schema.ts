@@ -35,7 +35,11 @@ import { NoteResolver } from '../resources/notes/notes.graphql.js'
 import { GroupResolver, OrganizationGroupsResolver } from '../resources/organizations/groups.graphql.js'
 import { InvitationResolver, OrganizationInvitationsResolver } from '../resources/organizations/invitations.graphql.js'
 import { MemberResolver, OrganizationMembersResolver } from '../resources/organizations/members.graphql.js'
-import { OrganizationResolver, UserOrganizationsResolver } from '../resources/organizations/organizations.graphql.js'
+import {
+  ApiKeyOrganizationResolver,
+  OrganizationResolver,
+  UserOrganizationsResolver,
+} from '../resources/organizations/organizations.graphql.js'
 import { CreditResolver } from '../resources/payments/credits.graphql.js'
 import { withMetering } from '../resources/payments/metering.js'
 import { PaymentMethodResolver } from '../resources/payments/payment-methods.graphql.js'
@@ -70,6 +74,7 @@ const resolvers = [
   VerifierResolver,
   OrganizationResolver,
   UserOrganizationsResolver,
+  ApiKeyOrganizationResolver,
   MemberResolver,
   OrganizationMembersResolver,
   GroupResolver,

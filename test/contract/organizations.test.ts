@@ -104,6 +104,7 @@ describe('POST', () => {
     ['org_type', { org_type: 'club' }],
     ['max_members', { max_members: 0 }],
     ['max_members', { max_members: 1.5 }],
+    ['max_members', { max_members: 2 ** 31 }],
     ['default_member_scopes[0]', { default_member_scopes: ['two words'] }],
     ['invitation_enabled', { invitation_enabled: 'yes' }],
     ['invitation_enabled', { invitation_enabled: null }],

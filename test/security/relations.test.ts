@@ -21,6 +21,8 @@ const parents = {
   Organization: ['organizations', 'issuers.organizations:read'],
   OrganizationGroup: ['organizationGroups', 'issuers.organizations.groups:read'],
   OrganizationMember: ['organizationMembers', 'issuers.organizations.members:read'],
+  OrganizationInvitation: ['organizationInvitations', 'issuers.organizations.members:read'],
+  ApiKey: ['organizationApiKeys', 'issuers.organizations.api_keys:read'],
 } as const
 
 /** Parent, field, scope, and the root field whose first page the relation returns; null if there is none. */
@@ -56,6 +58,10 @@ const relations: [keyof typeof parents, string, string, string | null][] = [
   ['Organization', 'apiKeys', 'issuers.organizations.api_keys:read', 'organizationApiKeys'],
   ['OrganizationGroup', 'members', 'issuers.organizations.groups:read', 'organizationGroupMembers'],
   ['OrganizationMember', 'user', 'issuers.users:read', null],
+  ['OrganizationMember', 'organization', 'issuers.organizations:read', null],
+  ['OrganizationMember', 'groupObjects', 'issuers.organizations.groups:read', null],
+  ['OrganizationInvitation', 'organization', 'issuers.organizations:read', null],
+  ['ApiKey', 'organization', 'issuers.organizations:read', null],
 ]
 const named = relations.map((relation) => [relation.slice(0, 2).join('.'), ...relation] as const)
 
@@ -77,6 +83,10 @@ beforeAll(async () => {
   app = await startApp()
   fixture = await createTenantFixture(app)
   await createTenantResources(fixture)
+  const { owner, ids } = fixture
+  const O = `${fixture.I}/organizations/${ids.org_id}`
+  expectStatus(await owner.post(`${O}/invitations`, { email: 'second@example.com' }), 201)
+  expectStatus(await owner.post(`${O}/api-keys`, { type: 'api_key', name: 'second', restrictions: {} }), 201)
   for (const name of ['One', 'Two']) expectStatus(await fixture.owner.post(`${fixture.A}/issuers`, { name }), 201)
 })
 afterAll(() => app.close())
@@ -111,7 +121,8 @@ function typesOf(): Promise<AnyJson> {
   return types
 }
 
-const selectionOf = (field: string) => (field === 'user' ? 'user { id }' : `${field} { data { id } }`)
+const selectionOf = (field: string) =>
+  ['user', 'organization'].includes(field) ? `${field} { id }` : `${field} { data { id } }`
 
 test('every field that returns related resources is in the table', async () => {
   const { data } = await typesOf()

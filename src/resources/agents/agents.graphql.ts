@@ -1,148 +1,33 @@
-import {
-  Arg,
-  Args,
-  ArgsType,
-  Ctx,
-  Field,
-  FieldResolver,
-  ID,
-  InputType,
-  Int,
-  Mutation,
-  ObjectType,
-  Query,
-  Resolver,
-  Root,
-  registerEnumType,
-} from 'type-graphql'
+import { Args, ArgsType, Ctx, Field, FieldResolver, ID, Mutation, Query, Resolver, Root } from 'type-graphql'
 import type { Context } from '../../platform/context.js'
 import type { Agent as AgentRow } from '../../platform/postgres/database.js'
-import { pageLoader } from '../../platform/postgres/loader.js'
-import {
-  enumOf,
-  IssuerPath,
-  idempotencyKeyArg,
-  ifMatchArg,
-  JSONObject,
-  pageType,
-  RestName,
-  Scope,
-  SearchablePageArgs,
-  Timestamp,
-} from '../graphql-types.js'
-import {
-  type AgentStatus,
-  agentStatuses,
-  createAgent,
-  deleteAgent,
-  getAgent,
-  listAgents,
-  updateAgent,
-} from './agents.js'
-import { AgentVerifierPage, AgentVerifierTypeEnum } from './verifiers.graphql.js'
-import { type AgentVerifierType, verifiersOfAgents } from './verifiers.js'
-
-export const AgentStatusEnum = enumOf(agentStatuses)
-registerEnumType(AgentStatusEnum, { name: 'AgentStatus' })
-
-@ObjectType({ description: 'An autonomous program with its own identity at an issuer.' })
-export class Agent {
-  @Field(() => ID)
-  id!: string
-  @Field(() => ID)
-  accountId!: string
-  @Field(() => ID)
-  issuerId!: string
-  @Field(() => String)
-  name!: string
-  @Field(() => String, { nullable: true })
-  description!: string | null
-  @Field(() => String, { nullable: true })
-  model!: string | null
-  @Field(() => String, { nullable: true })
-  provider!: string | null
-  @Field(() => String, { nullable: true })
-  version!: string | null
-  @Field(() => [String])
-  scopes!: string[]
-  @Field(() => JSONObject)
-  metadata!: object
-  @Field(() => AgentStatusEnum)
-  status!: AgentStatus
-  @Field(() => String, { nullable: true })
-  statusReason!: string | null
-  @Field(() => [AgentVerifierTypeEnum], { description: 'The types of the verifiers that the agent has.' })
-  @RestName('verifiers')
-  verifierTypes!: AgentVerifierType[]
-  @Field(() => Timestamp)
-  createdAt!: number
-  @Field(() => Timestamp)
-  updatedAt!: number
-}
-
-@ObjectType()
-export class AgentPage extends pageType(Agent) {}
+import { relatedPage } from '../../platform/postgres/loader.js'
+import { CreateInput, UpdateInput } from '../declaration.js'
+import { IdempotencyKey, IfMatch, IssuerPath, PageArgs, Scope, SearchablePageArgs } from '../graphql-types.js'
+import { Agent, AgentPage, AgentStatus } from './agent.js'
+import { createAgent, deleteAgent, getAgent, listAgents, updateAgent } from './agents.js'
+import { AgentVerifierPage } from './verifier.js'
+import { listAgentVerifiers, verifiersOfAgents } from './verifiers.js'
 
 @ArgsType()
-class AgentPath extends IssuerPath {
-  @Field(() => ID)
+export class AgentPath extends IssuerPath {
+  @Field(() => ID, { description: 'The id of the agent.' })
   agentId!: string
 }
 
 @ArgsType()
 class AgentFilter extends SearchablePageArgs {
-  @Field(() => AgentStatusEnum, { nullable: true })
+  @Field(() => AgentStatus, { nullable: true, description: 'Lists only agents with this status.' })
   status?: AgentStatus | null
   @Field(() => String, { nullable: true, description: 'Lists only agents with exactly this model.' })
   model?: string | null
   @Field(() => String, { nullable: true, description: 'Lists only agents with exactly this provider.' })
   provider?: string | null
-  @Field(() => Boolean, { nullable: true })
+  @Field(() => Boolean, {
+    nullable: true,
+    description: 'Lists only agents that have a verifier (true) or have none (false).',
+  })
   hasVerifiers?: boolean | null
-}
-
-@InputType()
-class CreateAgentInput {
-  @Field(() => String)
-  name!: string
-  @Field(() => String, { nullable: true })
-  description?: string | null
-  @Field(() => String, { nullable: true })
-  model?: string | null
-  @Field(() => String, { nullable: true })
-  provider?: string | null
-  @Field(() => String, { nullable: true })
-  version?: string | null
-  @Field(() => [String], { nullable: true })
-  scopes?: string[] | null
-  @Field(() => JSONObject, { nullable: true })
-  metadata?: object | null
-  @Field(() => AgentStatusEnum, { nullable: true })
-  status?: AgentStatus | null
-  @Field(() => String, { nullable: true, description: 'Required for the statuses suspended and blocked.' })
-  statusReason?: string | null
-}
-
-@InputType()
-class UpdateAgentInput {
-  @Field(() => String, { nullable: true })
-  name?: string | null
-  @Field(() => String, { nullable: true })
-  description?: string | null
-  @Field(() => String, { nullable: true })
-  model?: string | null
-  @Field(() => String, { nullable: true })
-  provider?: string | null
-  @Field(() => String, { nullable: true })
-  version?: string | null
-  @Field(() => [String], { nullable: true })
-  scopes?: string[] | null
-  @Field(() => JSONObject, { nullable: true })
-  metadata?: object | null
-  @Field(() => AgentStatusEnum, { nullable: true, description: 'A blocked agent cannot get another status.' })
-  status?: AgentStatus | null
-  @Field(() => String, { nullable: true, description: 'Required for the statuses suspended and blocked.' })
-  statusReason?: string | null
 }
 
 @Resolver(() => Agent)
@@ -160,30 +45,34 @@ export class AgentResolver {
     return listAgents(context, path, filter, filter)
   }
 
-  @Query(() => Agent, { nullable: true })
+  @Query(() => Agent, { nullable: true, description: 'Returns an agent of an issuer.' })
   @Scope('issuers.agents', 'read')
   agent(@Ctx() context: Context, @Args(() => AgentPath) path: AgentPath) {
     return getAgent(context, path)
   }
 
-  @Mutation(() => Agent)
+  @Mutation(() => Agent, {
+    description: 'Creates an agent. It can authenticate when it has a verifier (`createAgentVerifier`).',
+  })
   @Scope('issuers.agents', 'write')
   createAgent(
     @Ctx() context: Context,
     @Args(() => IssuerPath) path: IssuerPath,
-    @Arg('input', () => CreateAgentInput) input: CreateAgentInput,
-    @Arg('idempotencyKey', () => String, idempotencyKeyArg) _idempotencyKey?: string | null,
+    @CreateInput(Agent) input: object,
+    @IdempotencyKey() _key?: string | null,
   ) {
     return createAgent(context, path, input)
   }
 
-  @Mutation(() => Agent)
+  @Mutation(() => Agent, {
+    description: 'Changes the given fields of an agent. A change to `suspended` or `blocked` requires `statusReason`.',
+  })
   @Scope('issuers.agents', 'write')
   updateAgent(
     @Ctx() context: Context,
     @Args(() => AgentPath) path: AgentPath,
-    @Arg('input', () => UpdateAgentInput) input: UpdateAgentInput,
-    @Arg('ifMatch', () => String, ifMatchArg) ifMatch?: string | null,
+    @UpdateInput(Agent) input: object,
+    @IfMatch() ifMatch?: string | null,
   ) {
     return updateAgent(context, path, input, ifMatch)
   }
@@ -193,22 +82,23 @@ export class AgentResolver {
   async deleteAgent(
     @Ctx() context: Context,
     @Args(() => AgentPath) path: AgentPath,
-    @Arg('ifMatch', () => String, ifMatchArg) ifMatch?: string | null,
+    @IfMatch() ifMatch?: string | null,
   ) {
     await deleteAgent(context, path, ifMatch)
     return true
   }
 
-  @FieldResolver(() => AgentVerifierPage, {
-    nullable: true,
-    description: 'The newest verifiers. Use the query `agentVerifiers` for further pages.',
-  })
+  @FieldResolver(() => AgentVerifierPage, { nullable: true, description: 'The verifiers of the agent, newest first.' })
   @Scope('issuers.agents.verifiers', 'read')
   verifiers(
     @Ctx() context: Context,
-    @Root() agent: AgentRow,
-    @Arg('limit', () => Int, { nullable: true }) limit?: number | null,
+    @Root() { accountId, issuerId, id }: AgentRow,
+    @Args(() => PageArgs) page: PageArgs,
   ) {
-    return pageLoader(context, verifiersOfAgents, limit).load(agent.id)
+    return relatedPage(context, page, {
+      key: id,
+      firstPages: verifiersOfAgents,
+      list: () => listAgentVerifiers(context, { accountId, issuerId, agentId: id }, page),
+    })
   }
 }

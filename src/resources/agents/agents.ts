@@ -1,9 +1,7 @@
 /** Agents: non-human identities of an issuer (docs/contract.md#agents, docs/contract.md#agent-endpoints). */
-import { z } from 'zod'
 import { invalidField, notFound } from '../../kernel/errors.js'
 import { newRow } from '../../kernel/ids.js'
-import { checkInput, fieldSchemas } from '../../kernel/input.js'
-import { limits } from '../../kernel/limits.js'
+import { checkInput } from '../../kernel/input.js'
 import { checkPageLimit, type Page, type PageRequest, toPage } from '../../kernel/pagination.js'
 import type { Context } from '../../platform/context.js'
 import { type Agent, type Prisma } from '../../platform/postgres/database.js'
@@ -21,9 +19,7 @@ import {
   whereOlderThanCursor,
 } from '../resource-path.js'
 import { searchNames } from '../search.js'
-
-export const agentStatuses = ['active', 'suspended', 'blocked'] as const
-export type AgentStatus = (typeof agentStatuses)[number]
+import { type AgentStatus, createRules, updateRules } from './agent.js'
 
 export interface AgentPath extends InIssuer {
   agentId: string
@@ -35,20 +31,6 @@ const statusTransitions: Record<AgentStatus, readonly AgentStatus[]> = {
   suspended: ['active', 'blocked'],
   blocked: [],
 }
-
-const optionalText = fieldSchemas.text(limits.maxNameLength).nullable().optional()
-const createRules = z.strictObject({
-  name: fieldSchemas.name,
-  description: fieldSchemas.description.optional(),
-  model: optionalText,
-  provider: optionalText,
-  version: optionalText,
-  scopes: fieldSchemas.scopes.optional(),
-  metadata: fieldSchemas.metadata.optional(),
-  status: z.enum(agentStatuses, `must be one of ${agentStatuses.join(', ')}.`).optional(),
-  statusReason: fieldSchemas.text().nullable().optional(),
-})
-const updateRules = createRules.partial()
 
 export interface AgentFilter {
   status?: string | null
@@ -106,9 +88,8 @@ export async function getAgent(context: Context, path: AgentPath): Promise<Agent
 
 /** Creates an agent. @throws invalid_request, insufficient_scope, not_found for the issuer */
 export async function createAgent(context: Context, path: InIssuer, input: unknown): Promise<Agent> {
-  const values = checkInput(createRules, input)
-  requireGrantableScopes(context, values.scopes ?? [])
-  const status = values.status ?? 'active'
+  const { metadata, ...values } = checkInput(createRules, input)
+  requireGrantableScopes(context, values.scopes)
   return transaction(context, async (tx) => {
     await requireIssuer(tx, path)
     const agent = await tx.db.agent.create({
@@ -116,18 +97,13 @@ export async function createAgent(context: Context, path: InIssuer, input: unkno
         ...newRow('agt', tx.now()),
         accountId: path.accountId,
         issuerId: path.issuerId,
-        name: values.name,
-        description: values.description ?? null,
-        model: values.model ?? null,
-        provider: values.provider ?? null,
-        version: values.version ?? null,
-        scopes: values.scopes ?? [],
-        metadata: (values.metadata ?? {}) as Prisma.InputJsonObject,
-        status,
-        statusReason: requireStatusReason(status, values.statusReason ?? null),
+        ...values,
+        metadata: metadata as Prisma.InputJsonObject,
+        statusReason: requireStatusReason(values.status, values.statusReason),
       },
     })
-    await recordEvent(tx, 'agent.created', { ...agentEventSubject(agent), data: { name: agent.name, status } })
+    const { name, status } = agent
+    await recordEvent(tx, 'agent.created', { ...agentEventSubject(agent), data: { name, status } })
     return agent
   })
 }

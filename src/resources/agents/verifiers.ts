@@ -2,10 +2,9 @@
  * Verifiers of agents: wallets and secrets (docs/contract.md#agents). A secret is returned only when it is created, and
  * its SHA-256 is stored.
  */
-import { z } from 'zod'
 import { badRequest, invalidField, notFound } from '../../kernel/errors.js'
 import { newId } from '../../kernel/ids.js'
-import { checkInput, fieldSchemas } from '../../kernel/input.js'
+import { checkInput } from '../../kernel/input.js'
 import { limits } from '../../kernel/limits.js'
 import { checkPageLimit, type Page, type PageRequest, toPage } from '../../kernel/pagination.js'
 import type { Context } from '../../platform/context.js'
@@ -18,32 +17,12 @@ import type { EventType } from '../events/event-catalog.js'
 import { recordEvent } from '../events/record-event.js'
 import { whereBelowCursor, whereIssuerNotDeleted } from '../resource-path.js'
 import { type AgentPath, getAgent } from './agents.js'
+import { createRules } from './verifier.js'
 import { normalizeWalletAddress } from './wallet-addresses.js'
-
-export const agentVerifierTypes = ['wallet', 'secret'] as const
-export type AgentVerifierType = (typeof agentVerifierTypes)[number]
 
 export interface AgentVerifierPath extends AgentPath {
   verifierId: string
 }
-
-const nameRule = z
-  .string('must be a string or null.')
-  .max(limits.maxNameLength, `must have at most ${limits.maxNameLength} characters.`)
-  .nullable()
-const createRules = z.discriminatedUnion(
-  'type',
-  [
-    z.strictObject({
-      type: z.literal('wallet'),
-      name: nameRule,
-      address: fieldSchemas.text(128),
-      network: fieldSchemas.text(64),
-    }),
-    z.strictObject({ type: z.literal('secret'), name: nameRule }),
-  ],
-  `must be one of ${agentVerifierTypes.join(', ')}.`,
-)
 
 /**
  * Lists the verifiers of an agent, newest first. The rows contain hashes, for which the API has no field.

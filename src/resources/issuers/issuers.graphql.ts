@@ -17,7 +17,7 @@ import {
 import type { Context } from '../../platform/context.js'
 import type { Issuer as IssuerRow } from '../../platform/postgres/database.js'
 import { pageLoader } from '../../platform/postgres/loader.js'
-import { AgentPage } from '../agents/agents.graphql.js'
+import { AgentPage } from '../agents/agent.js'
 import { agentsOf } from '../agents/agents.js'
 import { ClientPage } from '../clients/client.js'
 import { newestClientsOf } from '../clients/clients.js'
@@ -37,8 +37,8 @@ import {
   Timestamp,
 } from '../graphql-types.js'
 import { issuerUrl } from '../issuer-url.js'
+import { OrganizationPage } from '../organizations/organization.js'
 import { newestOrganizationsOf } from '../organizations/organization-loaders.js'
-import { OrganizationPage } from '../organizations/organizations.graphql.js'
 import { usersOfIssuers } from '../users/listing.js'
 import { UserPage } from '../users/users.graphql.js'
 import { AuthMethodPage } from './auth-methods.graphql.js'

@@ -1,32 +1,10 @@
-import {
-  Arg,
-  Args,
-  ArgsType,
-  Ctx,
-  Field,
-  FieldResolver,
-  ID,
-  InputType,
-  Int,
-  Mutation,
-  ObjectType,
-  Query,
-  Resolver,
-  Root,
-} from 'type-graphql'
+import { Args, ArgsType, Ctx, Field, FieldResolver, ID, Mutation, Query, Resolver, Root } from 'type-graphql'
 import type { Context } from '../../platform/context.js'
-import { pageLoader } from '../../platform/postgres/loader.js'
-import {
-  idempotencyKeyArg,
-  ifMatchArg,
-  JSONObject,
-  OrganizationPath,
-  PageArgs,
-  pageType,
-  Scope,
-  SearchablePageArgs,
-  Timestamp,
-} from '../graphql-types.js'
+import type { Organization as OrganizationRow } from '../../platform/postgres/database.js'
+import { relatedPage } from '../../platform/postgres/loader.js'
+import { CreateInput, Input, UpdateInput } from '../declaration.js'
+import { IdempotencyKey, IfMatch, OrganizationPath, PageArgs, Scope, SearchablePageArgs } from '../graphql-types.js'
+import { AddOrganizationGroupMemberInput, OrganizationGroup, OrganizationGroupPage } from './group.js'
 import {
   addGroupMember,
   createGroup,
@@ -38,78 +16,20 @@ import {
   removeGroupMember,
   updateGroup,
 } from './groups.js'
-import { memberSearchDescription, OrganizationMember, OrganizationMemberPage } from './members.graphql.js'
+import { OrganizationMember, OrganizationMemberPage } from './member.js'
+import { memberSearchDescription } from './members.graphql.js'
+import { Organization } from './organization.js'
 import { newestGroupsOf, newestMembersOfGroups } from './organization-loaders.js'
-import { Organization } from './organizations.graphql.js'
-
-@ObjectType({
-  description: 'A named set of members of an organization. Active members have the scopes of the group.',
-})
-export class OrganizationGroup {
-  @Field(() => ID)
-  id!: string
-  @Field(() => ID)
-  accountId!: string
-  @Field(() => ID)
-  issuerId!: string
-  @Field(() => ID)
-  orgId!: string
-  @Field(() => String)
-  name!: string
-  @Field(() => String, { nullable: true })
-  description!: string | null
-  @Field(() => [String])
-  scopes!: string[]
-  @Field(() => JSONObject)
-  metadata!: object
-  @Field(() => Timestamp)
-  createdAt!: number
-  @Field(() => Timestamp)
-  updatedAt!: number
-}
-
-@ObjectType()
-export class OrganizationGroupPage extends pageType(OrganizationGroup) {}
 
 @ArgsType()
 class GroupPath extends OrganizationPath {
-  @Field(() => ID)
+  @Field(() => ID, { description: 'The id of the group.' })
   groupId!: string
 }
 
 @ArgsType()
 class GroupMemberPath extends GroupPath {
   @Field(() => ID, { description: 'The id of the user.' })
-  memberId!: string
-}
-
-@InputType()
-class CreateOrganizationGroupInput {
-  @Field(() => String, { description: 'Unique in the organization.' })
-  name!: string
-  @Field(() => String, { nullable: true })
-  description?: string | null
-  @Field(() => [String], { nullable: true })
-  scopes?: string[] | null
-  @Field(() => JSONObject, { nullable: true })
-  metadata?: object | null
-}
-
-@InputType()
-class UpdateOrganizationGroupInput {
-  @Field(() => String, { nullable: true })
-  name?: string | null
-  @Field(() => String, { nullable: true })
-  description?: string | null
-  @Field(() => [String], { nullable: true })
-  scopes?: string[] | null
-  @Field(() => JSONObject, { nullable: true })
-  metadata?: object | null
-}
-
-@InputType()
-class AddOrganizationGroupMemberInput {
-  @Field(() => ID, { description: 'The user id of a member of the organization.' })
   memberId!: string
 }
 
@@ -123,7 +43,7 @@ class GroupMemberFilter extends PageArgs {
 export class GroupResolver {
   @Query(() => OrganizationGroupPage, {
     nullable: true,
-    description: 'Lists the groups of an organization, newest first.',
+    description: 'Lists the groups of an organization, newest first; with `search`, in the order of their names.',
   })
   @Scope('issuers.organizations.groups', 'read')
   organizationGroups(
@@ -134,30 +54,32 @@ export class GroupResolver {
     return listGroups(context, path, page)
   }
 
-  @Query(() => OrganizationGroup, { nullable: true })
+  @Query(() => OrganizationGroup, { nullable: true, description: 'Returns a group of an organization.' })
   @Scope('issuers.organizations.groups', 'read')
   organizationGroup(@Ctx() context: Context, @Args(() => GroupPath) path: GroupPath) {
     return getGroup(context, path)
   }
 
-  @Mutation(() => OrganizationGroup)
+  @Mutation(() => OrganizationGroup, { description: 'Creates a group without members.' })
   @Scope('issuers.organizations.groups', 'write')
   createOrganizationGroup(
     @Ctx() context: Context,
     @Args(() => OrganizationPath) path: OrganizationPath,
-    @Arg('input', () => CreateOrganizationGroupInput) input: CreateOrganizationGroupInput,
-    @Arg('idempotencyKey', () => String, idempotencyKeyArg) _idempotencyKey?: string | null,
+    @CreateInput(OrganizationGroup) input: object,
+    @IdempotencyKey() _key?: string | null,
   ) {
     return createGroup(context, path, input)
   }
 
-  @Mutation(() => OrganizationGroup)
+  @Mutation(() => OrganizationGroup, {
+    description: 'Changes the given fields of a group. New scopes apply to all members of the group immediately.',
+  })
   @Scope('issuers.organizations.groups', 'write')
   updateOrganizationGroup(
     @Ctx() context: Context,
     @Args(() => GroupPath) path: GroupPath,
-    @Arg('input', () => UpdateOrganizationGroupInput) input: UpdateOrganizationGroupInput,
-    @Arg('ifMatch', () => String, ifMatchArg) ifMatch?: string | null,
+    @UpdateInput(OrganizationGroup) input: object,
+    @IfMatch() ifMatch?: string | null,
   ) {
     return updateGroup(context, path, input, ifMatch)
   }
@@ -167,13 +89,16 @@ export class GroupResolver {
   async deleteOrganizationGroup(
     @Ctx() context: Context,
     @Args(() => GroupPath) path: GroupPath,
-    @Arg('ifMatch', () => String, ifMatchArg) ifMatch?: string | null,
+    @IfMatch() ifMatch?: string | null,
   ) {
     await deleteGroup(context, path, ifMatch)
     return true
   }
 
-  @Query(() => OrganizationMemberPage, { nullable: true })
+  @Query(() => OrganizationMemberPage, {
+    nullable: true,
+    description: 'Lists the members of a group, in the order in which they joined the organization, latest first.',
+  })
   @Scope('issuers.organizations.groups', 'read')
   organizationGroupMembers(
     @Ctx() context: Context,
@@ -183,18 +108,20 @@ export class GroupResolver {
     return listGroupMembers(context, path, filter)
   }
 
-  @Mutation(() => OrganizationMember)
+  @Mutation(() => OrganizationMember, { description: 'Adds a member of the organization to a group.' })
   @Scope('issuers.organizations.groups', 'write')
   addOrganizationGroupMember(
     @Ctx() context: Context,
     @Args(() => GroupPath) path: GroupPath,
-    @Arg('input', () => AddOrganizationGroupMemberInput) input: AddOrganizationGroupMemberInput,
-    @Arg('idempotencyKey', () => String, idempotencyKeyArg) _idempotencyKey?: string | null,
+    @Input(AddOrganizationGroupMemberInput) input: object,
+    @IdempotencyKey() _key?: string | null,
   ) {
     return addGroupMember(context, path, input)
   }
 
-  @Mutation(() => Boolean)
+  @Mutation(() => Boolean, {
+    description: 'Removes a member from a group. The member stays in the organization.',
+  })
   @Scope('issuers.organizations.groups', 'delete')
   async removeOrganizationGroupMember(@Ctx() context: Context, @Args(() => GroupMemberPath) path: GroupMemberPath) {
     await removeGroupMember(context, path)
@@ -203,18 +130,18 @@ export class GroupResolver {
 
   @FieldResolver(() => OrganizationMemberPage, {
     nullable: true,
-    description: 'The members who joined last. Use `organizationGroupMembers` for more pages.',
+    description: 'The members of the group, in the order in which they joined the organization, latest first.',
   })
   @Scope('issuers.organizations.groups', 'read')
-  members(
-    @Ctx() context: Context,
-    @Root() group: Group,
-    @Arg('limit', () => Int, { nullable: true }) limit?: number | null,
-  ) {
-    return pageLoader(context, newestMembersOfGroups, limit).load(group.id)
+  members(@Ctx() context: Context, @Root() group: Group, @Args(() => PageArgs) page: PageArgs) {
+    return relatedPage(context, page, {
+      key: group.id,
+      firstPages: newestMembersOfGroups,
+      list: () => listGroupMembers(context, { ...group, groupId: group.id }, page),
+    })
   }
 
-  @FieldResolver(() => Int)
+  @FieldResolver()
   memberCount(@Root() group: Group): number {
     return group._count.members
   }
@@ -224,14 +151,18 @@ export class GroupResolver {
 export class OrganizationGroupsResolver {
   @FieldResolver(() => OrganizationGroupPage, {
     nullable: true,
-    description: 'The newest groups. Use `organizationGroups` for more pages.',
+    description: 'The groups of the organization, newest first.',
   })
   @Scope('issuers.organizations.groups', 'read')
   groups(
     @Ctx() context: Context,
-    @Root() organization: Organization,
-    @Arg('limit', () => Int, { nullable: true }) limit?: number | null,
+    @Root() { accountId, issuerId, id }: OrganizationRow,
+    @Args(() => PageArgs) page: PageArgs,
   ) {
-    return pageLoader(context, newestGroupsOf, limit).load(organization.id)
+    return relatedPage(context, page, {
+      key: id,
+      firstPages: newestGroupsOf,
+      list: () => listGroups(context, { accountId, issuerId, orgId: id }, page),
+    })
   }
 }

@@ -2,11 +2,9 @@
  * Groups of an organization (docs/contract.md#groups): named, flat sets of members. The active members have the scopes
  * of the group.
  */
-import { z } from 'zod'
 import { conflict, notFound } from '../../kernel/errors.js'
 import { newRow } from '../../kernel/ids.js'
-import { checkInput, fieldSchemas } from '../../kernel/input.js'
-import { limits } from '../../kernel/limits.js'
+import { checkInput } from '../../kernel/input.js'
 import { checkPageLimit, type Page, type PageRequest, toPage } from '../../kernel/pagination.js'
 import type { Context } from '../../platform/context.js'
 import { type Prisma, sql } from '../../platform/postgres/database.js'
@@ -26,20 +24,13 @@ import {
   whereOlderThanCursor,
 } from '../resource-path.js'
 import { searchNames } from '../search.js'
+import { addMemberRules, createRules, updateRules } from './group.js'
 import { listMembers } from './member-list.js'
 import { effectiveScopes, getMember, lockMember, type Member, type MemberPath, memberEventSubject } from './members.js'
 
 export interface GroupPath extends InOrganization {
   groupId: string
 }
-
-const createRules = z.strictObject({
-  name: fieldSchemas.name,
-  description: fieldSchemas.description.optional(),
-  scopes: fieldSchemas.scopes.optional(),
-  metadata: fieldSchemas.metadata.optional(),
-})
-const updateRules = createRules.partial()
 
 const memberNotDeleted = { member: { is: { user: { is: { status: { notIn: deletedUserStatuses } } } } } }
 export const groupInclude = {
@@ -89,8 +80,8 @@ export async function getGroup(context: Context, path: GroupPath): Promise<Group
 
 /** @throws invalid_request, insufficient_scope, not_found for the organization, conflict if the name is taken */
 export async function createGroup(context: Context, path: InOrganization, input: unknown): Promise<Group> {
-  const values = checkInput(createRules, input)
-  await requireGrantableMemberScopes(context, path.orgId, values.scopes ?? [])
+  const { metadata, ...values } = checkInput(createRules, input)
+  await requireGrantableMemberScopes(context, path.orgId, values.scopes)
   return withNameConflict(() =>
     transaction(context, async (tx) => {
       const { accountId, issuerId, orgId } = path
@@ -101,10 +92,8 @@ export async function createGroup(context: Context, path: InOrganization, input:
           accountId,
           issuerId,
           orgId,
-          name: values.name,
-          description: values.description ?? null,
-          scopes: values.scopes ?? [],
-          metadata: (values.metadata ?? {}) as Prisma.InputJsonObject,
+          ...values,
+          metadata: metadata as Prisma.InputJsonObject,
         },
         include: groupInclude,
       })
@@ -194,7 +183,7 @@ export async function listGroupMembers(
  *   member is already in the group
  */
 export async function addGroupMember(context: Context, path: GroupPath, input: unknown): Promise<Member> {
-  const { memberId } = checkInput(z.strictObject({ memberId: fieldSchemas.text(limits.maxIdLength) }), input)
+  const { memberId } = checkInput(addMemberRules, input)
   return changeGroupMembership(context, { ...path, memberId }, async (tx, before, isInGroup) => {
     if (isInGroup) throw conflict('This member is already in the group.')
     await tx.db.organizationGroupMember.create({ data: { groupId: path.groupId, memberId: before.id } })

@@ -1,104 +1,34 @@
-import {
-  Arg,
-  Args,
-  ArgsType,
-  Ctx,
-  Field,
-  FieldResolver,
-  ID,
-  InputType,
-  Int,
-  Mutation,
-  ObjectType,
-  Query,
-  Resolver,
-  Root,
-  registerEnumType,
-} from 'type-graphql'
+import { Args, ArgsType, Ctx, Field, FieldResolver, ID, Mutation, Query, Resolver, Root } from 'type-graphql'
 import type { Context } from '../../platform/context.js'
 import type {
   OrganizationInvitation as InvitationRow,
   Organization as OrganizationRow,
 } from '../../platform/postgres/database.js'
-import { pageLoader } from '../../platform/postgres/loader.js'
-import {
-  enumOf,
-  idempotencyKeyArg,
-  Once,
-  OrganizationPath,
-  PageArgs,
-  pageType,
-  ReturnsSecret,
-  Scope,
-  Timestamp,
-} from '../graphql-types.js'
+import { loader, relatedPage } from '../../platform/postgres/loader.js'
+import { CreateInput } from '../declaration.js'
+import { IdempotencyKey, OrganizationPath, PageArgs, ReturnsSecret, Scope } from '../graphql-types.js'
+import { InvitationStatus, OrganizationInvitation, OrganizationInvitationPage } from './invitation.js'
 import {
   createInvitation,
   getInvitation,
-  type InvitationStatus,
   type InvitationWithToken,
   invitationStatus,
-  invitationStatuses,
   listInvitations,
   resendInvitation,
   revokeInvitation,
 } from './invitations.js'
-import { newestInvitationsOf } from './organization-loaders.js'
-import { Organization } from './organizations.graphql.js'
-
-export const InvitationStatusEnum = enumOf(invitationStatuses)
-registerEnumType(InvitationStatusEnum, { name: 'InvitationStatus' })
-
-@ObjectType({ description: 'An invitation to an organization by email.' })
-export class OrganizationInvitation {
-  @Field(() => ID)
-  id!: string
-  @Field(() => ID)
-  accountId!: string
-  @Field(() => ID)
-  issuerId!: string
-  @Field(() => ID)
-  orgId!: string
-  @Field(() => String)
-  email!: string
-  @Field(() => [String], { description: 'Scopes that the member receives.' })
-  scopes!: string[]
-  @Field(() => [String], { description: 'Ids of groups that the member joins.' })
-  groups!: string[]
-  @Field(() => String, { nullable: true })
-  message!: string | null
-  @Field(() => Timestamp)
-  expiresAt!: number
-  @Field(() => Timestamp, { nullable: true })
-  acceptedAt!: number | null
-  @Field(() => ID, { nullable: true })
-  acceptedByUserId!: string | null
-  @Field(() => String, { nullable: true })
-  createdBy!: string | null
-  @Field(() => String, {
-    nullable: true,
-    description: 'The invitation token. Shown once, in the response that creates it.',
-  })
-  @Once()
-  tokenPlain?: string | null
-  @Field(() => Timestamp)
-  createdAt!: number
-  @Field(() => Timestamp)
-  updatedAt!: number
-}
-
-@ObjectType()
-class OrganizationInvitationPage extends pageType(OrganizationInvitation) {}
+import { Organization } from './organization.js'
+import { newestInvitationsOf, organizationsById } from './organization-loaders.js'
 
 @ArgsType()
 class InvitationPath extends OrganizationPath {
-  @Field(() => ID)
+  @Field(() => ID, { description: 'The id of the invitation.' })
   invitationId!: string
 }
 
 @ArgsType()
 class InvitationFilter extends PageArgs {
-  @Field(() => InvitationStatusEnum, { nullable: true })
+  @Field(() => InvitationStatus, { nullable: true, description: 'Lists only invitations with this status.' })
   status?: InvitationStatus | null
   @Field(() => String, {
     nullable: true,
@@ -107,23 +37,15 @@ class InvitationFilter extends PageArgs {
   search?: string | null
 }
 
-@InputType()
-class CreateOrganizationInvitationInput {
-  @Field(() => String)
-  email!: string
-  @Field(() => [String], { nullable: true })
-  scopes?: string[] | null
-  @Field(() => [String], { nullable: true, description: 'Ids of groups that the member joins.' })
-  groups?: string[] | null
-  @Field(() => String, { nullable: true, description: 'Replaces the invitationMessage of the organization.' })
-  message?: string | null
-}
-
 const withOneTimeToken = ({ invitation, token }: InvitationWithToken) => ({ ...invitation, tokenPlain: token })
 
 @Resolver(() => OrganizationInvitation)
 export class InvitationResolver {
-  @Query(() => OrganizationInvitationPage, { nullable: true, description: 'Lists invitations, newest first.' })
+  @Query(() => OrganizationInvitationPage, {
+    nullable: true,
+    description:
+      'Lists the invitations of an organization, newest first; with `search`, in the order of their addresses.',
+  })
   @Scope('issuers.organizations.members', 'read')
   organizationInvitations(
     @Ctx() context: Context,
@@ -133,7 +55,10 @@ export class InvitationResolver {
     return listInvitations(context, path, filter, filter)
   }
 
-  @Query(() => OrganizationInvitation, { nullable: true })
+  @Query(() => OrganizationInvitation, {
+    nullable: true,
+    description: 'Returns an invitation, which can be read until 31 days after its expiry.',
+  })
   @Scope('issuers.organizations.members', 'read')
   organizationInvitation(@Ctx() context: Context, @Args(() => InvitationPath) path: InvitationPath) {
     return getInvitation(context, path)
@@ -141,46 +66,57 @@ export class InvitationResolver {
 
   @Mutation(() => OrganizationInvitation, {
     description:
-      'Invites an email address. The token is shown once. A repeated request with the same Idempotency-Key runs again.',
+      'Invites an email address. The organization must have `invitationEnabled`. Only the email and this response contain the token, which is valid for 7 days.',
   })
   @Scope('issuers.organizations.members', 'write')
   @ReturnsSecret()
   async createOrganizationInvitation(
     @Ctx() context: Context,
     @Args(() => OrganizationPath) path: OrganizationPath,
-    @Arg('input', () => CreateOrganizationInvitationInput) input: CreateOrganizationInvitationInput,
-    @Arg('idempotencyKey', () => String, idempotencyKeyArg) _idempotencyKey?: string | null,
+    @CreateInput(OrganizationInvitation) input: object,
+    @IdempotencyKey() _key?: string | null,
   ) {
     return withOneTimeToken(await createInvitation(context, path, input))
   }
 
   @Mutation(() => OrganizationInvitation, {
     description:
-      'Sends an invitation again with a new token and a new lifetime. The token is shown once. A repeated request with the same Idempotency-Key runs again.',
+      'Sends a pending or expired invitation again with a new token, which is valid for 7 days. The old token becomes invalid.',
   })
   @Scope('issuers.organizations.members', 'write')
   @ReturnsSecret()
   async resendOrganizationInvitation(
     @Ctx() context: Context,
     @Args(() => InvitationPath) path: InvitationPath,
-    @Arg('idempotencyKey', () => String, idempotencyKeyArg) _idempotencyKey?: string | null,
+    @IdempotencyKey() _key?: string | null,
   ) {
     return withOneTimeToken(await resendInvitation(context, path))
   }
 
-  @Mutation(() => OrganizationInvitation, { description: 'Revokes an invitation permanently. Idempotent.' })
+  @Mutation(() => OrganizationInvitation, {
+    description: 'Revokes an invitation permanently. A repeated request changes nothing.',
+  })
   @Scope('issuers.organizations.members', 'delete')
   revokeOrganizationInvitation(
     @Ctx() context: Context,
     @Args(() => InvitationPath) path: InvitationPath,
-    @Arg('idempotencyKey', () => String, idempotencyKeyArg) _idempotencyKey?: string | null,
+    @IdempotencyKey() _key?: string | null,
   ) {
     return revokeInvitation(context, path)
   }
 
-  @FieldResolver(() => InvitationStatusEnum)
+  @FieldResolver()
   status(@Ctx() context: Context, @Root() invitation: InvitationRow): InvitationStatus {
     return invitationStatus(context, invitation)
+  }
+
+  @FieldResolver(() => Organization, {
+    nullable: true,
+    description: 'The organization that the invitation belongs to.',
+  })
+  @Scope('issuers.organizations', 'read')
+  organization(@Ctx() context: Context, @Root() { orgId }: InvitationRow) {
+    return loader(context, organizationsById).load(orgId)
   }
 }
 
@@ -188,14 +124,18 @@ export class InvitationResolver {
 export class OrganizationInvitationsResolver {
   @FieldResolver(() => OrganizationInvitationPage, {
     nullable: true,
-    description: 'The newest invitations. Use `organizationInvitations` for more pages.',
+    description: 'The invitations of the organization, newest first.',
   })
   @Scope('issuers.organizations.members', 'read')
   invitations(
     @Ctx() context: Context,
-    @Root() organization: OrganizationRow,
-    @Arg('limit', () => Int, { nullable: true }) limit?: number | null,
+    @Root() { accountId, issuerId, id }: OrganizationRow,
+    @Args(() => PageArgs) page: PageArgs,
   ) {
-    return pageLoader(context, newestInvitationsOf, limit).load(organization.id)
+    return relatedPage(context, page, {
+      key: id,
+      firstPages: newestInvitationsOf,
+      list: () => listInvitations(context, { accountId, issuerId, orgId: id }, {}, page),
+    })
   }
 }

@@ -2,10 +2,9 @@
  * Invitations to organizations with `invitation_enabled`: an email address, the scopes and groups to give, and a token
  * that can be used once within `invitationLifetime`. The token is a bearer secret, so only its SHA-256 is stored.
  */
-import { z } from 'zod'
 import { badRequest, conflict, notFound } from '../../kernel/errors.js'
 import { newRow } from '../../kernel/ids.js'
-import { checkInput, fieldSchemas } from '../../kernel/input.js'
+import { checkInput } from '../../kernel/input.js'
 import { limits } from '../../kernel/limits.js'
 import { checkPageLimit, type Page, type PageRequest, toPage } from '../../kernel/pagination.js'
 import { DAY } from '../../kernel/time.js'
@@ -29,25 +28,13 @@ import {
   whereOlderThanCursor,
 } from '../resource-path.js'
 import { searchNames } from '../search.js'
-import { isEmail, usernameKeyOf } from '../users/usernames.js'
-import { memberRules, requireGroups, userNotDeleted } from './members.js'
-
-export const invitationStatuses = ['pending', 'accepted', 'revoked', 'expired'] as const
-export type InvitationStatus = (typeof invitationStatuses)[number]
+import { usernameKeyOf } from '../users/usernames.js'
+import { createRules, type InvitationStatus } from './invitation.js'
+import { requireGroups, userNotDeleted } from './members.js'
 
 export interface InvitationPath extends InOrganization {
   invitationId: string
 }
-
-const createRules = z.strictObject({
-  email: fieldSchemas
-    .text(limits.maxUsernameLength)
-    .trim()
-    .refine(isEmail, { error: 'must be an email address.', params: { code: 'invalid_format' } }),
-  scopes: memberRules.scopes,
-  groups: memberRules.groups,
-  message: fieldSchemas.text(limits.maxInvitationMessageLength).nullable().optional(),
-})
 
 export interface InvitationWithToken {
   invitation: OrganizationInvitation
@@ -142,18 +129,19 @@ export async function createInvitation(
   path: InOrganization,
   input: unknown,
 ): Promise<InvitationWithToken> {
-  const { email, scopes = [], groups = [], message } = checkInput(createRules, input)
+  const values = checkInput(createRules, input)
   const token = randomSecret()
   return transaction(context, async (tx) => {
     const { db } = tx
     const organization = await lockOrganization(tx, path)
     if (!organization.invitationEnabled)
       throw badRequest('Invitations are not enabled for this organization. Set invitation_enabled to true first.')
-    const known = await requireGroups(tx, path.orgId, groups)
-    const grantedScopes = [...organization.defaultMemberScopes, ...scopes, ...known.flatMap((group) => group.scopes)]
+    const known = await requireGroups(tx, path.orgId, values.groups)
+    const groupScopes = known.flatMap((group) => group.scopes)
+    const grantedScopes = [...organization.defaultMemberScopes, ...values.scopes, ...groupScopes]
     await requireGrantableMemberScopes(tx, path.orgId, grantedScopes)
     const now = tx.now()
-    const emailKey = usernameKeyOf(email)
+    const emailKey = usernameKeyOf(values.email)
     const { accountId, issuerId, orgId } = path
     const user = { is: { ...userNotDeleted.user.is, usernameType: 'email', usernameKey: emailKey } }
     if ((await db.organizationMember.count({ where: { orgId, user } })) > 0) {
@@ -172,11 +160,8 @@ export async function createInvitation(
         accountId,
         issuerId,
         orgId,
-        email,
+        ...values,
         emailKey,
-        scopes,
-        groups,
-        message: message ?? null,
         tokenHash: sha256(token),
         status: 'pending',
         expiresAt: now + limits.invitationLifetime,

@@ -1,34 +1,13 @@
-import {
-  Arg,
-  Args,
-  ArgsType,
-  Ctx,
-  Field,
-  FieldResolver,
-  ID,
-  InputType,
-  Int,
-  Mutation,
-  ObjectType,
-  Query,
-  Resolver,
-  Root,
-  registerEnumType,
-} from 'type-graphql'
+import { Args, ArgsType, Ctx, Field, FieldResolver, ID, Mutation, Query, Resolver, Root } from 'type-graphql'
+import { checkPageLimit } from '../../kernel/pagination.js'
 import type { Context } from '../../platform/context.js'
-import { loader, pageLoader } from '../../platform/postgres/loader.js'
-import {
-  enumOf,
-  IssuerLevelScope,
-  idempotencyKeyArg,
-  JSONObject,
-  OrganizationPath,
-  PageArgs,
-  pageType,
-  Scope,
-  Timestamp,
-} from '../graphql-types.js'
+import type { Organization as OrganizationRow } from '../../platform/postgres/database.js'
+import { loader, relatedPage } from '../../platform/postgres/loader.js'
+import { CreateInput, UpdateInput } from '../declaration.js'
+import { IdempotencyKey, IssuerLevelScope, OrganizationPath, PageArgs, Scope } from '../graphql-types.js'
 import { User } from '../users/users.graphql.js'
+import { OrganizationGroupPage } from './group.js'
+import { MemberStatus, OrganizationMember, OrganizationMemberPage } from './member.js'
 import { listMembers } from './member-list.js'
 import {
   addMember,
@@ -36,44 +15,11 @@ import {
   getMember,
   groupIdsOf,
   type Member,
-  type MemberStatus,
-  memberStatuses,
   removeMember,
   updateMember,
 } from './members.js'
-import { newestMembersOf, usersOf } from './organization-loaders.js'
-import { Organization } from './organizations.graphql.js'
-
-export const MemberStatusEnum = enumOf(memberStatuses)
-registerEnumType(MemberStatusEnum, { name: 'MemberStatus' })
-
-@ObjectType({ description: 'A member of an organization. Its id is the user id.' })
-export class OrganizationMember {
-  @Field(() => ID)
-  accountId!: string
-  @Field(() => ID)
-  issuerId!: string
-  @Field(() => ID)
-  orgId!: string
-  @Field(() => [String], {
-    description:
-      'Scopes of this member, in addition to defaultMemberScopes of the organization and the scopes of the groups of the member.',
-  })
-  scopes!: string[]
-  @Field(() => String, { nullable: true })
-  userTitle!: string | null
-  @Field(() => JSONObject)
-  metadata!: object
-  @Field(() => MemberStatusEnum)
-  status!: MemberStatus
-  @Field(() => Timestamp)
-  createdAt!: number
-  @Field(() => Timestamp)
-  updatedAt!: number
-}
-
-@ObjectType()
-export class OrganizationMemberPage extends pageType(OrganizationMember) {}
+import { Organization } from './organization.js'
+import { groupsOfMembers, newestMembersOf, organizationsById, usersOf } from './organization-loaders.js'
 
 @ArgsType()
 class MemberPath extends OrganizationPath {
@@ -83,39 +29,20 @@ class MemberPath extends OrganizationPath {
 
 /** Description of the argument `search` of member lists. */
 export const memberSearchDescription =
-  'A prefix of the username, name or email address of the user. Needs read access to users.'
+  'A prefix of the username, name or email address of the user. Requires read access to users.'
 
 @ArgsType()
 class MemberFilter extends PageArgs {
-  @Field(() => MemberStatusEnum, { nullable: true })
+  @Field(() => MemberStatus, { nullable: true, description: 'Lists only members with this status.' })
   status?: MemberStatus | null
   @Field(() => String, {
     nullable: true,
-    description: 'An effective scope, which can come from the organization or a group.',
+    description:
+      'Lists only active members with this effective scope, which can come from the organization or a group.',
   })
   scope?: string | null
   @Field(() => String, { nullable: true, description: memberSearchDescription })
   search?: string | null
-}
-
-@InputType()
-class UpdateOrganizationMemberInput {
-  @Field(() => [String], { nullable: true })
-  scopes?: string[] | null
-  @Field(() => [String], { nullable: true, description: 'Ids of groups of the organization.' })
-  groups?: string[] | null
-  @Field(() => String, { nullable: true })
-  userTitle?: string | null
-  @Field(() => JSONObject, { nullable: true, description: 'Merged at the top level; null removes a key.' })
-  metadata?: object | null
-  @Field(() => MemberStatusEnum, { nullable: true })
-  status?: MemberStatus | null
-}
-
-@InputType()
-class AddOrganizationMemberInput extends UpdateOrganizationMemberInput {
-  @Field(() => ID, { description: 'The id of a user of the issuer.' })
-  memberId!: string
 }
 
 @Resolver(() => OrganizationMember)
@@ -133,29 +60,33 @@ export class MemberResolver {
     return listMembers(context, path, filter, filter)
   }
 
-  @Query(() => OrganizationMember, { nullable: true })
+  @Query(() => OrganizationMember, { nullable: true, description: 'Returns the membership of a user.' })
   @Scope('issuers.organizations.members', 'read')
   organizationMember(@Ctx() context: Context, @Args(() => MemberPath) path: MemberPath) {
     return getMember(context, path)
   }
 
-  @Mutation(() => OrganizationMember)
+  @Mutation(() => OrganizationMember, {
+    description: 'Adds a user of the issuer to an organization, without an invitation.',
+  })
   @Scope('issuers.organizations.members', 'write')
   addOrganizationMember(
     @Ctx() context: Context,
     @Args(() => OrganizationPath) path: OrganizationPath,
-    @Arg('input', () => AddOrganizationMemberInput) input: AddOrganizationMemberInput,
-    @Arg('idempotencyKey', () => String, idempotencyKeyArg) _idempotencyKey?: string | null,
+    @CreateInput(OrganizationMember, { name: 'AddOrganizationMemberInput' }) input: object,
+    @IdempotencyKey() _key?: string | null,
   ) {
     return addMember(context, path, input)
   }
 
-  @Mutation(() => OrganizationMember)
+  @Mutation(() => OrganizationMember, {
+    description: 'Changes the given fields of a member. `scopes` and `groups` are replaced.',
+  })
   @Scope('issuers.organizations.members', 'write')
   updateOrganizationMember(
     @Ctx() context: Context,
     @Args(() => MemberPath) path: MemberPath,
-    @Arg('input', () => UpdateOrganizationMemberInput) input: UpdateOrganizationMemberInput,
+    @UpdateInput(OrganizationMember) input: object,
   ) {
     return updateMember(context, path, input)
   }
@@ -167,27 +98,43 @@ export class MemberResolver {
     return true
   }
 
-  @FieldResolver(() => ID, { description: 'The id of the user.' })
+  @FieldResolver()
   id(@Root() member: Member): string {
     return member.userId
   }
 
-  @FieldResolver(() => ID, { description: 'The id of the user. Equals id.' })
+  @FieldResolver()
   memberId(@Root() member: Member): string {
     return member.userId
   }
 
-  @FieldResolver(() => [String], { description: 'Ids of the groups of the member.' })
+  @FieldResolver()
   groups(@Root() member: Member): string[] {
     return groupIdsOf(member)
   }
 
-  @FieldResolver(() => [String], {
-    description:
-      'The scopes of the member, of its groups, and defaultMemberScopes of the organization. Empty while the member is suspended.',
-  })
+  @FieldResolver()
   effectiveScopes(@Root() member: Member): string[] {
     return effectiveScopes(member)
+  }
+
+  @FieldResolver(() => Organization, { nullable: true, description: 'The organization that the user is a member of.' })
+  @Scope('issuers.organizations', 'read')
+  organization(@Ctx() context: Context, @Root() { orgId }: Member) {
+    return loader(context, organizationsById).load(orgId)
+  }
+
+  @FieldResolver(() => OrganizationGroupPage, {
+    nullable: true,
+    description: 'The groups of the member, newest first. The field `groups` contains only their ids.',
+  })
+  @Scope('issuers.organizations.groups', 'read')
+  groupObjects(@Ctx() context: Context, @Root() { id }: Member, @Args(() => PageArgs) page: PageArgs) {
+    return relatedPage(context, page, {
+      key: id,
+      firstPages: groupsOfMembers,
+      list: async () => (await groupsOfMembers(context, [id], checkPageLimit(page), page.cursor))[0]!,
+    })
   }
 
   @FieldResolver(() => User, { nullable: true, description: 'The user, with a hashed username as in lists.' })
@@ -201,14 +148,18 @@ export class MemberResolver {
 export class OrganizationMembersResolver {
   @FieldResolver(() => OrganizationMemberPage, {
     nullable: true,
-    description: 'The members who joined last. Use `organizationMembers` for more pages.',
+    description: 'The members of the organization, latest joined first.',
   })
   @Scope('issuers.organizations.members', 'read')
   members(
     @Ctx() context: Context,
-    @Root() organization: Organization,
-    @Arg('limit', () => Int, { nullable: true }) limit?: number | null,
+    @Root() { accountId, issuerId, id }: OrganizationRow,
+    @Args(() => PageArgs) page: PageArgs,
   ) {
-    return pageLoader(context, newestMembersOf, limit).load(organization.id)
+    return relatedPage(context, page, {
+      key: id,
+      firstPages: newestMembersOf,
+      list: () => listMembers(context, { accountId, issuerId, orgId: id }, {}, page),
+    })
   }
 }

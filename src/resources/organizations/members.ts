@@ -3,43 +3,24 @@
  * an active member are `default_member_scopes` of the organization, the scopes of the membership, and the scopes of the
  * groups of the member. A suspended member has none.
  */
-import { z } from 'zod'
 import { ApiError, conflict, invalidFields, notFound } from '../../kernel/errors.js'
 import { newRow } from '../../kernel/ids.js'
-import { checkInput, checkMergedMetadata, fieldSchemas } from '../../kernel/input.js'
-import { limits } from '../../kernel/limits.js'
+import { checkInput, checkMergedMetadata } from '../../kernel/input.js'
 import type { Context } from '../../platform/context.js'
 import { type Organization, type Prisma, sql } from '../../platform/postgres/database.js'
 import { transaction } from '../../platform/postgres/transaction.js'
 import { requireGrantableMemberScopes } from '../authority.js'
+import type { UpdateValues } from '../declaration.js'
 import { changesBetween } from '../events/event-fields.js'
 import { recordEvent } from '../events/record-event.js'
 import { updateWithOptimisticLock } from '../optimistic-lock.js'
 import { deletedUserStatuses, type InOrganization, lockOrganization, whereIssuerNotDeleted } from '../resource-path.js'
-
-export const memberStatuses = ['active', 'suspended'] as const
-export type MemberStatus = (typeof memberStatuses)[number]
+import { createRules, type OrganizationMember, updateRules } from './member.js'
 
 /** Path of a member; `memberId` is the id of the user. */
 export interface MemberPath extends InOrganization {
   memberId: string
 }
-
-const fieldRules = {
-  scopes: fieldSchemas.scopes.optional(),
-  groups: z
-    .array(fieldSchemas.text(limits.maxIdLength), 'must be an array of group ids.')
-    .max(limits.maxGroupsPerMember, `must have at most ${limits.maxGroupsPerMember} entries.`)
-    .transform((list) => [...new Set(list)])
-    .optional(),
-  userTitle: fieldSchemas.text(limits.maxNameLength).nullable().optional(),
-  metadata: fieldSchemas.metadata.optional(),
-  status: z.enum(memberStatuses, 'must be active or suspended.').optional(),
-}
-/** Fields that invitations also have. */
-export const memberRules = { scopes: fieldRules.scopes, groups: fieldRules.groups }
-const addRules = z.strictObject({ memberId: fieldSchemas.text(limits.maxIdLength), ...fieldRules })
-const updateRules = z.strictObject(fieldRules)
 
 /** Prisma include: the groups and the organization, from which `effectiveScopes` reads. */
 export const memberInclude = {
@@ -108,7 +89,7 @@ export async function lockMember(context: Context, path: MemberPath): Promise<Me
  *   lacks, not_found for an unknown user, conflict if the user is already a member or the organization is full
  */
 export async function addMember(context: Context, path: InOrganization, input: unknown): Promise<Member> {
-  const { memberId, ...values } = checkInput(addRules, input)
+  const { memberId, ...values } = checkInput(createRules, input)
   return transaction(context, async (tx) => {
     const organization = await lockOrganization(tx, path)
     const { accountId, issuerId } = path
@@ -138,8 +119,9 @@ export async function insertMember(
   context: Context,
   organization: Organization,
   userId: string,
-  values: z.infer<typeof updateRules>,
+  values: UpdateValues<OrganizationMember>,
 ): Promise<Member> {
+  const { groups = [], metadata = {}, ...columns } = values
   const { id: orgId, accountId, issuerId, maxMembers } = organization
   const path = { accountId, issuerId, orgId, memberId: userId }
   const existingCount = await context.db.organizationMember.count({ where: { orgId, userId } })
@@ -157,14 +139,14 @@ export async function insertMember(
       issuerId,
       orgId,
       userId,
-      scopes: values.scopes ?? [],
-      userTitle: values.userTitle ?? null,
-      metadata: (values.metadata ?? {}) as Prisma.InputJsonObject,
-      status: values.status ?? 'active',
+      scopes: [],
+      status: 'active',
+      ...columns,
+      metadata: metadata as Prisma.InputJsonObject,
     },
     select: { id: true },
   })
-  if (values.groups?.length) await setGroups(context, path, id, values.groups)
+  if (groups.length > 0) await setGroups(context, path, id, groups)
   const member = await getMember(context, path)
   await recordEvent(context, 'organization.membership.created', {
     ...memberEventSubject(member),

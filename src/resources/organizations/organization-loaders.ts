@@ -1,8 +1,8 @@
-/** Queries for DataLoaders: first pages of nested lists for many parents, and users by id. */
+/** Queries for DataLoaders: first pages of nested lists for many parents, and organizations and users by id. */
 import { type Page, toPage } from '../../kernel/pagination.js'
 import type { Context } from '../../platform/context.js'
 import { type Organization, type OrganizationInvitation, sql, type User } from '../../platform/postgres/database.js'
-import { newestFirst, whereOlderThanCursor } from '../resource-path.js'
+import { newestFirst, whereBelowCursor, whereIssuerNotDeleted, whereOlderThanCursor } from '../resource-path.js'
 import { type Group, groupInclude } from './groups.js'
 import { type Member, memberInclude, userNotDeleted } from './members.js'
 
@@ -133,6 +133,43 @@ const membersOfGroupsText = `
     SELECT m.id FROM organization_group_members gm JOIN organization_members m ON m.id = gm.member_id
     JOIN users u ON u.id = m.user_id AND u.status NOT IN ('deleted', 'pending_deletion')
     WHERE gm.group_id = g.id ORDER BY gm.member_id DESC LIMIT $2::int) AS newest`
+
+/**
+ * Loads the groups of several members, newest first. A caller that asks for a single member can pass a cursor (the id of
+ * a group) to read further pages.
+ * @param memberIds ids of memberships
+ * @throws invalid_request for an invalid cursor
+ */
+export async function groupsOfMembers(
+  context: Context,
+  memberIds: readonly string[],
+  limit: number,
+  cursor?: string | null,
+): Promise<Page<Group>[]> {
+  const { id: groupId } = whereBelowCursor('grp', cursor)
+  const rows = await context.db.organizationMember.findMany({
+    relationLoadStrategy: 'join',
+    where: { id: { in: [...memberIds] } },
+    select: {
+      id: true,
+      groups: {
+        where: groupId ? { groupId } : {},
+        select: { group: { include: groupInclude } },
+        orderBy: { groupId: 'desc' },
+        take: limit + 1,
+      },
+    },
+  })
+  const byId = new Map(rows.map((row) => [row.id, row.groups.map(({ group }) => group)]))
+  return memberIds.map((id) => toPage(byId.get(id) ?? [], limit))
+}
+
+/** Loads organizations by id; null for an unknown id, and for an organization of a deleted issuer. */
+export async function organizationsById(context: Context, orgIds: readonly string[]): Promise<(Organization | null)[]> {
+  const where = { id: { in: [...orgIds] }, ...whereIssuerNotDeleted }
+  const byId = new Map((await context.db.organization.findMany({ where })).map((row) => [row.id, row]))
+  return orgIds.map((id) => byId.get(id) ?? null)
+}
 
 /** Loads users by id, with hashed usernames as in all lists; null for an unknown id. */
 export async function usersOf(context: Context, userIds: readonly string[]): Promise<(User | null)[]> {

@@ -1,190 +1,62 @@
-import {
-  Arg,
-  Args,
-  ArgsType,
-  Ctx,
-  Field,
-  FieldResolver,
-  ID,
-  InputType,
-  Int,
-  Mutation,
-  ObjectType,
-  Query,
-  Resolver,
-  Root,
-  registerEnumType,
-} from 'type-graphql'
+import { Args, ArgsType, Ctx, Field, FieldResolver, Mutation, Query, Resolver, Root } from 'type-graphql'
 import { checkPageLimit } from '../../kernel/pagination.js'
 import type { Context } from '../../platform/context.js'
-import type { Organization as OrganizationRow, User as UserRow } from '../../platform/postgres/database.js'
-import { pageLoader } from '../../platform/postgres/loader.js'
+import type {
+  ApiKey as ApiKeyRow,
+  Organization as OrganizationRow,
+  User as UserRow,
+} from '../../platform/postgres/database.js'
+import { loader, relatedPage } from '../../platform/postgres/loader.js'
+import { CreateInput, UpdateInput } from '../declaration.js'
 import {
-  enumOf,
+  IdempotencyKey,
+  IfMatch,
   IssuerPath,
-  idempotencyKeyArg,
-  ifMatchArg,
-  JSONObject,
   OrganizationPath,
-  pageType,
+  PageArgs,
   Scope,
   SearchablePageArgs,
-  Timestamp,
 } from '../graphql-types.js'
-import { ApiKeyPage } from '../keys/api-key.js'
+import { ApiKey, ApiKeyPage } from '../keys/api-key.js'
+import { listApiKeys } from '../keys/api-keys.js'
 import { apiKeysOfOrganizations } from '../keys/relations.js'
 import { User } from '../users/users.graphql.js'
-import { organizationsOfUsers } from './organization-loaders.js'
+import { Organization, OrganizationPage, OrganizationStatus } from './organization.js'
+import { organizationsById, organizationsOfUsers } from './organization-loaders.js'
 import {
   createOrganization,
   deleteOrganization,
   getOrganization,
   listOrganizations,
-  type OrganizationStatus,
-  type OrganizationType,
-  organizationStatuses,
-  organizationTypes,
   updateOrganization,
 } from './organizations.js'
 
-export const OrganizationStatusEnum = enumOf(organizationStatuses)
-registerEnumType(OrganizationStatusEnum, { name: 'OrganizationStatus' })
-export const OrganizationTypeEnum = enumOf(organizationTypes)
-registerEnumType(OrganizationTypeEnum, { name: 'OrganizationType' })
-
-@ObjectType({ description: 'A group of users of an issuer, for multi-tenancy.' })
-export class Organization {
-  @Field(() => ID)
-  id!: string
-  @Field(() => ID)
-  accountId!: string
-  @Field(() => ID)
-  issuerId!: string
-  @Field(() => String, { nullable: true })
-  name!: string | null
-  @Field(() => String, { nullable: true })
-  description!: string | null
-  @Field(() => String, { nullable: true })
-  logoUrl!: string | null
-  @Field(() => OrganizationTypeEnum, { nullable: true })
-  orgType!: OrganizationType | null
-  @Field(() => Int, { nullable: true, description: 'The maximum number of members. Null means no limit.' })
-  maxMembers!: number | null
-  @Field(() => [String], { description: 'Scopes that every active member has.' })
-  defaultMemberScopes!: string[]
-  @Field(() => [String])
-  scopes!: string[]
-  @Field(() => [String], { description: 'Scopes that the creator of the organization gets as its first member.' })
-  creatorScopes!: string[]
-  @Field(() => Boolean)
-  invitationEnabled!: boolean
-  @Field(() => String, { nullable: true })
-  invitationMessage!: string | null
-  @Field(() => JSONObject, { nullable: true })
-  address!: object | null
-  @Field(() => JSONObject)
-  businessDetails!: object
-  @Field(() => JSONObject)
-  contact!: object
-  @Field(() => JSONObject, { description: 'An open object. Lists can be filtered by mfa_required.' })
-  security!: object
-  @Field(() => JSONObject, { description: 'An open object. Lists can be filtered by enabled and only.' })
-  sso!: object
-  @Field(() => JSONObject)
-  customFields!: object
-  @Field(() => [JSONObject])
-  socialLinks!: object[]
-  @Field(() => OrganizationStatusEnum)
-  status!: OrganizationStatus
-  @Field(() => String, { nullable: true })
-  statusReason!: string | null
-  @Field(() => String, { nullable: true })
-  statusBy!: string | null
-  @Field(() => String, { nullable: true })
-  createdByUserId!: string | null
-  @Field(() => JSONObject)
-  metadata!: object
-  @Field(() => Timestamp)
-  createdAt!: number
-  @Field(() => Timestamp)
-  updatedAt!: number
-}
-
-@ObjectType()
-export class OrganizationPage extends pageType(Organization) {}
-
 @ArgsType()
 class OrganizationFilterArgs extends SearchablePageArgs {
-  @Field(() => OrganizationStatusEnum, { nullable: true })
+  @Field(() => OrganizationStatus, { nullable: true, description: 'Lists only organizations with this status.' })
   status?: OrganizationStatus | null
-  @Field(() => Boolean, { nullable: true, description: 'Filters by sso.enabled.' })
+  @Field(() => Boolean, { nullable: true, description: 'Lists only organizations with this value of `sso.enabled`.' })
   ssoEnabled?: boolean | null
-  @Field(() => Boolean, { nullable: true, description: 'Filters by sso.only.' })
+  @Field(() => Boolean, { nullable: true, description: 'Lists only organizations with this value of `sso.only`.' })
   ssoOnly?: boolean | null
-  @Field(() => Boolean, { nullable: true, description: 'Filters by security.mfa_required.' })
-  mfaRequired?: boolean | null
-  @Field(() => Boolean, { nullable: true })
-  invitationEnabled?: boolean | null
-}
-
-@InputType()
-class UpdateOrganizationInput {
-  @Field(() => String, { nullable: true })
-  name?: string | null
-  @Field(() => String, { nullable: true })
-  description?: string | null
-  @Field(() => String, { nullable: true })
-  logoUrl?: string | null
-  @Field(() => OrganizationTypeEnum, { nullable: true })
-  orgType?: OrganizationType | null
-  @Field(() => Int, { nullable: true })
-  maxMembers?: number | null
-  @Field(() => [String], { nullable: true })
-  defaultMemberScopes?: string[] | null
-  @Field(() => [String], { nullable: true })
-  scopes?: string[] | null
-  @Field(() => [String], { nullable: true })
-  creatorScopes?: string[] | null
-  @Field(() => Boolean, { nullable: true })
-  invitationEnabled?: boolean | null
-  @Field(() => String, { nullable: true })
-  invitationMessage?: string | null
-  @Field(() => JSONObject, { nullable: true })
-  address?: object | null
-  @Field(() => JSONObject, { nullable: true })
-  businessDetails?: object | null
-  @Field(() => JSONObject, { nullable: true })
-  contact?: object | null
-  @Field(() => JSONObject, { nullable: true })
-  security?: object | null
-  @Field(() => JSONObject, { nullable: true })
-  sso?: object | null
-  @Field(() => JSONObject, { nullable: true })
-  customFields?: object | null
-  @Field(() => [JSONObject], { nullable: true })
-  socialLinks?: object[] | null
-  @Field(() => OrganizationStatusEnum, { nullable: true, description: 'active or suspended.' })
-  status?: OrganizationStatus | null
-  @Field(() => String, { nullable: true })
-  statusReason?: string | null
-  @Field(() => String, { nullable: true })
-  statusBy?: string | null
-  @Field(() => JSONObject, { nullable: true, description: 'Merged at the top level; null removes a key.' })
-  metadata?: object | null
-}
-
-@InputType()
-class CreateOrganizationInput extends UpdateOrganizationInput {
-  @Field(() => String, {
+  @Field(() => Boolean, {
     nullable: true,
-    description: 'The creator, a user of the issuer, who becomes a member with creatorScopes.',
+    description: 'Lists only organizations that require multi-factor authentication (true) or do not (false).',
   })
-  createdByUserId?: string | null
+  mfaRequired?: boolean | null
+  @Field(() => Boolean, {
+    nullable: true,
+    description: 'Lists only organizations in which invitations are enabled (true) or disabled (false).',
+  })
+  invitationEnabled?: boolean | null
 }
 
 @Resolver(() => Organization)
 export class OrganizationResolver {
-  @Query(() => OrganizationPage, { nullable: true, description: 'Lists the organizations of an issuer, newest first.' })
+  @Query(() => OrganizationPage, {
+    nullable: true,
+    description: 'Lists the organizations of an issuer, newest first; with `search`, in the order of their names.',
+  })
   @Scope('issuers.organizations', 'read')
   organizations(
     @Ctx() context: Context,
@@ -194,7 +66,10 @@ export class OrganizationResolver {
     return listOrganizations(context, path, filter, filter)
   }
 
-  @Query(() => Organization, { nullable: true })
+  @Query(() => Organization, {
+    nullable: true,
+    description: 'Returns an organization of an issuer.',
+  })
   @Scope('issuers.organizations', 'read')
   organization(@Ctx() context: Context, @Args(() => OrganizationPath) path: OrganizationPath) {
     return getOrganization(context, path)
@@ -207,19 +82,19 @@ export class OrganizationResolver {
   createOrganization(
     @Ctx() context: Context,
     @Args(() => IssuerPath) path: IssuerPath,
-    @Arg('input', () => CreateOrganizationInput) input: CreateOrganizationInput,
-    @Arg('idempotencyKey', () => String, idempotencyKeyArg) _idempotencyKey?: string | null,
+    @CreateInput(Organization) input: object,
+    @IdempotencyKey() _key?: string | null,
   ) {
     return createOrganization(context, path, input)
   }
 
-  @Mutation(() => Organization)
+  @Mutation(() => Organization, { description: 'Changes the given fields of an organization.' })
   @Scope('issuers.organizations', 'write')
   updateOrganization(
     @Ctx() context: Context,
     @Args(() => OrganizationPath) path: OrganizationPath,
-    @Arg('input', () => UpdateOrganizationInput) input: UpdateOrganizationInput,
-    @Arg('ifMatch', () => String, ifMatchArg) ifMatch?: string | null,
+    @UpdateInput(Organization) input: object,
+    @IfMatch() ifMatch?: string | null,
   ) {
     return updateOrganization(context, path, input, ifMatch)
   }
@@ -232,25 +107,25 @@ export class OrganizationResolver {
   async deleteOrganization(
     @Ctx() context: Context,
     @Args(() => OrganizationPath) path: OrganizationPath,
-    @Arg('ifMatch', () => String, ifMatchArg) ifMatch?: string | null,
+    @IfMatch() ifMatch?: string | null,
   ) {
     await deleteOrganization(context, path, ifMatch)
     return true
   }
 
-  @FieldResolver(() => ApiKeyPage, {
-    nullable: true,
-    description: 'The newest API keys. Use `organizationApiKeys` for more pages.',
-  })
+  @FieldResolver(() => ApiKeyPage, { nullable: true, description: 'The API keys of the organization, newest first.' })
   @Scope('issuers.organizations.api_keys', 'read')
   async apiKeys(
     @Ctx() context: Context,
-    @Root() organization: OrganizationRow,
-    @Arg('limit', () => Int, { nullable: true }) limit?: number | null,
+    @Root() { accountId, issuerId, id, status }: OrganizationRow,
+    @Args(() => PageArgs) page: PageArgs,
   ) {
-    const page = await pageLoader(context, apiKeysOfOrganizations, limit).load(organization.id)
-    const suspended = organization.status === 'suspended'
-    return { ...page, data: page.data.map((key) => ({ ...key, suspended })) }
+    const keys = await relatedPage(context, page, {
+      key: id,
+      firstPages: apiKeysOfOrganizations,
+      list: () => listApiKeys(context, { accountId, issuerId, orgId: id }, {}, page),
+    })
+    return { ...keys, data: keys.data.map((key) => ({ ...key, suspended: status === 'suspended' })) }
   }
 }
 
@@ -264,14 +139,24 @@ export class UserOrganizationsResolver {
     description: 'The organizations of the user, latest joined first.',
   })
   @Scope('issuers.organizations', 'read')
-  async organizations(
-    @Ctx() context: Context,
-    @Root() user: UserRow,
-    @Arg('limit', () => Int, { nullable: true }) limit?: number | null,
-    @Arg('cursor', () => String, { nullable: true }) cursor?: string | null,
-  ) {
-    if (cursor === undefined || cursor === null) return pageLoader(context, organizationsOfUsers, limit).load(user.id)
-    const [page] = await organizationsOfUsers(context, [user.id], checkPageLimit({ limit: limit ?? null }), cursor)
-    return page
+  organizations(@Ctx() context: Context, @Root() user: UserRow, @Args(() => PageArgs) page: PageArgs) {
+    return relatedPage(context, page, {
+      key: user.id,
+      firstPages: organizationsOfUsers,
+      list: async () => (await organizationsOfUsers(context, [user.id], checkPageLimit(page), page.cursor))[0]!,
+    })
+  }
+}
+
+/** The keys module must not import the organizations module, so this resolver adds `organization` to `ApiKey`. */
+@Resolver(() => ApiKey)
+export class ApiKeyOrganizationResolver {
+  @FieldResolver(() => Organization, {
+    nullable: true,
+    description: 'The organization that owns the key; null for a key of an account.',
+  })
+  @Scope('issuers.organizations', 'read')
+  organization(@Ctx() context: Context, @Root() { orgId }: ApiKeyRow) {
+    return orgId === null ? null : loader(context, organizationsById).load(orgId)
   }
 }

@@ -3,11 +3,9 @@
  * this folder implement members, groups and invitations of organizations; resources/keys implements the API keys of
  * organizations.
  */
-import { z } from 'zod'
 import { conflict, invalidField } from '../../kernel/errors.js'
 import { newRow } from '../../kernel/ids.js'
-import { checkInput, checkMergedMetadata, fieldSchemas, type WithoutUndefined } from '../../kernel/input.js'
-import { limits } from '../../kernel/limits.js'
+import { checkInput, checkMergedMetadata } from '../../kernel/input.js'
 import { checkPageLimit, type Page, type PageRequest, toPage } from '../../kernel/pagination.js'
 import type { Context } from '../../platform/context.js'
 import { type Organization, Prisma, sql } from '../../platform/postgres/database.js'
@@ -29,53 +27,7 @@ import {
 import { searchNames } from '../search.js'
 import { requireAuthorityToChange, requireGrantableScopeLists } from './authority.js'
 import { insertMember } from './members.js'
-
-export const organizationTypes = ['business', 'nonprofit', 'government'] as const
-export type OrganizationType = (typeof organizationTypes)[number]
-export const organizationStatuses = ['active', 'suspended', 'deleted'] as const
-export type OrganizationStatus = (typeof organizationStatuses)[number]
-
-const objectList = (itemName: string) =>
-  z
-    .array(fieldSchemas.object, `must be an array of ${itemName}.`)
-    .max(limits.maxOrganizationListEntries, `must have at most ${limits.maxOrganizationListEntries} entries.`)
-
-const notAvailable = z.literal(false, 'must be false. Organization sign-in is not available yet.').optional()
-
-const fieldRules = {
-  name: fieldSchemas.name.nullable().optional(),
-  description: fieldSchemas.description.optional(),
-  logoUrl: fieldSchemas.url.optional(),
-  orgType: z
-    .enum(organizationTypes, `must be one of ${organizationTypes.join(', ')}.`)
-    .nullable()
-    .optional(),
-  maxMembers: z.int('must be a whole number or null.').min(1, 'must be at least 1.').nullable().optional(),
-  defaultMemberScopes: fieldSchemas.scopes.optional(),
-  scopes: fieldSchemas.scopes.optional(),
-  creatorScopes: fieldSchemas.scopes.optional(),
-  invitationEnabled: fieldSchemas.boolean.optional(),
-  invitationMessage: fieldSchemas.text(limits.maxInvitationMessageLength).nullable().optional(),
-  address: fieldSchemas.object.nullable().optional(),
-  businessDetails: fieldSchemas.object.optional(),
-  contact: fieldSchemas.object.optional(),
-  // `security` and `sso` may have other keys too. The filters of the list use the keys that are checked here.
-  security: z.looseObject({ mfa_required: fieldSchemas.boolean.optional() }, 'must be an object.').optional(),
-  sso: z.looseObject({ enabled: notAvailable, only: notAvailable }, 'must be an object.').optional(),
-  customFields: fieldSchemas.object.optional(),
-  socialLinks: objectList('objects').optional(),
-  status: z.enum(['active', 'suspended'], 'must be active or suspended.').optional(),
-  statusReason: fieldSchemas.text().nullable().optional(),
-  statusBy: fieldSchemas.text(limits.maxNameLength).nullable().optional(),
-  metadata: fieldSchemas.metadata.optional(),
-}
-
-const createRules = z.strictObject({
-  ...fieldRules,
-  createdByUserId: fieldSchemas.text(limits.maxIdLength).nullable().optional(),
-})
-const updateRules = z.strictObject(fieldRules)
-type Values = WithoutUndefined<z.infer<typeof updateRules>>
+import { createRules, type OrganizationStatus, type OrganizationValues, updateRules } from './organization.js'
 
 /** Filters of the list; null and undefined mean no filter. */
 export interface OrganizationFilter {
@@ -148,7 +100,7 @@ export async function createOrganization(context: Context, path: InIssuer, input
 export async function insertOrganization(
   context: Context,
   { accountId, issuerId }: InIssuer,
-  values: Values,
+  values: OrganizationValues,
   createdByUserId: string | null,
 ): Promise<Organization> {
   const status = values.status ?? 'active'
@@ -279,23 +231,14 @@ export async function deleteOrganization(
 
 const issuerFilter = ({ accountId, issuerId }: InIssuer) => ({ accountId, issuerId, ...whereIssuerNotDeleted })
 
-/** Returns the columns for the given fields, except the columns of status and metadata. */
-function organizationColumns(values: Values) {
-  const { status, statusReason, statusBy, metadata, address, security, sso, socialLinks, ...rest } = values
-  const {
-    businessDetails,
-    contact,
-    customFields,
-    createdByUserId: _,
-    ...plain
-  } = rest as typeof rest & {
-    createdByUserId?: unknown
-  }
-  const json = { businessDetails, contact, customFields, security, sso, socialLinks }
-  const given = Object.entries(json).filter(([, value]) => value !== undefined)
+type JsonColumn = 'businessDetails' | 'contact' | 'security' | 'sso' | 'customFields' | 'socialLinks'
+
+/** Returns the columns for the given fields, except the columns of metadata, the status and the creator. */
+function organizationColumns(values: OrganizationValues) {
+  const { status, statusReason, statusBy, createdByUserId, metadata, address, ...columns } = values
+  const { sso, security } = columns
   return {
-    ...plain,
-    ...(Object.fromEntries(given) as Record<string, Prisma.InputJsonObject>),
+    ...(columns as typeof columns & Record<JsonColumn, Prisma.InputJsonObject>),
     ...(address !== undefined && { address: address === null ? Prisma.DbNull : (address as Prisma.InputJsonObject) }),
     ...(sso && { ssoEnabled: sso.enabled ?? false, ssoOnly: sso.only ?? false }),
     ...(security && { mfaRequired: security.mfa_required ?? false }),
@@ -307,7 +250,7 @@ function organizationColumns(values: Values) {
  * of `status` without `status_by` sets `status_by` to the caller, and without `status_reason` clears `status_reason`.
  * Without a change of `status`, the given values are stored.
  */
-function statusColumns(context: Context, before: Organization, { status, statusReason, statusBy }: Values) {
+function statusColumns(context: Context, before: Organization, { status, statusReason, statusBy }: OrganizationValues) {
   const changed = status !== undefined && status !== before.status
   return {
     ...(changed && { status, statusReason: statusReason ?? null, statusBy: statusBy ?? context.actor.id }),
