@@ -80,8 +80,8 @@ export const documentLimitsRule =
             multiplier *
             (selectsRows(selection.selectionSet, enclosingFragments) ? pageSize(selection, depth, variables) : 1)
           // The entries in `data` were counted for the page.
-        const ownRows = selection.name.value === 'data' ? 0 : rows
-        const fieldCost = ownRows + multiplier * (fieldCosts.get(selection.name.value) ?? 0)
+          const ownRows = selection.name.value === 'data' ? 0 : rows
+          const fieldCost = ownRows + multiplier * (fieldCosts.get(selection.name.value) ?? 0)
           cost += fieldCost + costOf(selection.selectionSet, depth + 1, rows, enclosingFragments)
         } else if (selection.kind === 'InlineFragment') {
           cost += costOf(selection.selectionSet, depth, multiplier, enclosingFragments)

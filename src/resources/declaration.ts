@@ -139,19 +139,22 @@ const isRequired = (property: DeclaredProperty, action: Action): boolean =>
   action === 'input' ? property.nullable !== true : action === 'create' && property.create === 'required'
 
 function rule(property: DeclaredProperty, action: Action): z.ZodType {
+  if (action === 'update' && property.update !== true) return property.update!.optional()
   const base = property.rule ?? ruleOfType(property)
-  if (action === 'update') return (property.update === true ? base : property.update!).optional()
+  if (action === 'update') return base.optional()
   if (isRequired(property, action)) return base
   if (property.default !== undefined) return base.default(property.default)
   return action === 'create' && base.safeParse(null).success ? base.default(null) : base.optional()
 }
 
+/** The rules of types that need no rule of their own, by the name of the type. */
+const rulesByType: Record<string, z.ZodType> = { Boolean: fieldSchemas.boolean, JSONObject: fieldSchemas.object }
+
 function ruleOfType({ name, type }: DeclaredProperty): z.ZodType {
-  const of = type()
-  if (of === Boolean) return fieldSchemas.boolean
-  if (of instanceof Object && 'name' in of && of.name === 'JSONObject') return fieldSchemas.object
-  if (enumTypes.has(of)) return fieldSchemas.oneOf(Object.keys(of))
-  throw new Error(`The property ${name} can be written and needs a rule.`)
+  const of = type() as { name?: string }
+  const found = enumTypes.has(of) ? fieldSchemas.oneOf(Object.keys(of)) : rulesByType[of.name ?? '']
+  if (!found) throw new Error(`The property ${name} can be written and needs a rule.`)
+  return found
 }
 
 /** The rules of the inputs by the name of their GraphQL type, which `/v1` checks and the OpenAPI document describes. */
