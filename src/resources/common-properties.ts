@@ -8,10 +8,11 @@ import { JSONObject, Timestamp } from './graphql-types.js'
 export const Id = (resource: string, example: string) =>
   Property(() => ID, { description: `The id of the ${resource}.`, example })
 
-export const AccountId = () =>
+export const AccountId = (options: Partial<PropertyOptions> = {}) =>
   Property(() => ID, {
     description: 'The account that the resource belongs to.',
     example: 'acc_01kb3w8hxv6k8y1f4sn0q3a7pd',
+    ...options,
   })
 
 export const IssuerId = (options: Partial<PropertyOptions> = {}) =>

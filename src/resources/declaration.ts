@@ -57,8 +57,12 @@ export interface DeclaredProperty extends PropertyOptions {
 
 const declaredProperties = new Map<object, DeclaredProperty[]>()
 
-/** Returns the declared fields of a class, in the order of their declaration. */
-export const propertiesOf = (Class: object): readonly DeclaredProperty[] => declaredProperties.get(Class) ?? []
+/** Returns the declared fields of a class, with inherited fields first, in the order of their declaration. */
+export function propertiesOf(Class: object): readonly DeclaredProperty[] {
+  const Parent = Object.getPrototypeOf(Class) as object
+  const inherited = Parent === Function.prototype ? [] : propertiesOf(Parent)
+  return [...inherited, ...(declaredProperties.get(Class) ?? [])]
+}
 
 /**
  * Declares a field of a resource, or of an input that is not derived from a resource. The field is a type-graphql field
