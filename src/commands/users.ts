@@ -11,7 +11,7 @@ import {
   importUsers,
 } from '../resources/users/importing/import-users.js'
 import { type Source, sources } from '../resources/users/importing/sources.js'
-import type { UsernameType } from '../resources/users/usernames.js'
+import type { UsernameType } from '../resources/users/user.js'
 import { exitCodes } from './command.js'
 import { print, printNotice, requireIssuerPath, withDeployment } from './deployment.js'
 import { progressBar } from './progress.js'

@@ -19,7 +19,8 @@ import { AccountResolver } from '../resources/accounts/accounts.graphql.js'
 import { AgentResolver } from '../resources/agents/agents.graphql.js'
 import { AgentVerifierResolver } from '../resources/agents/verifiers.graphql.js'
 import { ClientResolver } from '../resources/clients/clients.graphql.js'
-import { NewBackupCodes, TotpEnrollment, VerifierResolver } from '../resources/credentials/verifiers.graphql.js'
+import { NewBackupCodes, TotpEnrollment } from '../resources/credentials/verifier.js'
+import { VerifierResolver } from '../resources/credentials/verifiers.graphql.js'
 import { DomainResolver } from '../resources/domains/domains.graphql.js'
 import { EventResolver } from '../resources/events/events.graphql.js'
 import { AccountHealthResolver, IssuerHealthResolver } from '../resources/health/health.graphql.js'
@@ -44,10 +45,15 @@ import { CreditResolver } from '../resources/payments/credits.graphql.js'
 import { withMetering } from '../resources/payments/metering.js'
 import { PaymentMethodResolver } from '../resources/payments/payment-methods.graphql.js'
 import { requireRecentSignIn } from '../resources/recent-sign-in.js'
-import { SessionResolver } from '../resources/sessions/sessions.graphql.js'
+import { EventSessionResolver, SessionResolver } from '../resources/sessions/sessions.graphql.js'
 import { ApprovalResolver } from '../resources/users/approvals.graphql.js'
 import { ImportResolver } from '../resources/users/import.graphql.js'
-import { UserResolver } from '../resources/users/users.graphql.js'
+import {
+  EventUserResolver,
+  PersonalTokenUserResolver,
+  SessionUserResolver,
+  UserResolver,
+} from '../resources/users/users.graphql.js'
 import { WebhookDeliveryResolver } from '../resources/webhooks/deliveries.graphql.js'
 import { WebhookResolver } from '../resources/webhooks/webhooks.graphql.js'
 import { CallerResolver } from './caller.js'
@@ -70,6 +76,9 @@ const resolvers = [
   AuthMethodResolver,
   ClientResolver,
   UserResolver,
+  SessionUserResolver,
+  PersonalTokenUserResolver,
+  EventUserResolver,
   ImportResolver,
   VerifierResolver,
   OrganizationResolver,
@@ -84,6 +93,7 @@ const resolvers = [
   OrganizationApiKeyResolver,
   SessionResolver,
   AccountApiKeyResolver,
+  EventSessionResolver,
   ApiKeyResolver,
   PersonalTokenResolver,
   ApprovalResolver,

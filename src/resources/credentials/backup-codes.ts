@@ -8,7 +8,8 @@ import { limits } from '../../kernel/limits.js'
 import type { Context } from '../../platform/context.js'
 import { hmac } from '../../platform/crypto/secrets.js'
 import { sql, type User, type Verifier } from '../../platform/postgres/database.js'
-import { defineVerifierKind, descriptionFields, insertVerifier, nameRule } from './verifier-kind.js'
+import { nameRule } from './verifier.js'
+import { defineVerifierKind, descriptionFields, insertVerifier } from './verifier-kind.js'
 import { recordVerifierRemoval } from './verifier-removal.js'
 
 /** Characters of a code. Each has 5 random bits, so a code has 50. */

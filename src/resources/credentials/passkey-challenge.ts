@@ -3,9 +3,8 @@
  * verifies the browser's response. A challenge is valid for one user, one relying party and one response.
  */
 import type { RegistrationResponseJSON } from '@simplewebauthn/server'
-import { z } from 'zod'
 import { invalidField } from '../../kernel/errors.js'
-import { checkInput, fieldSchemas } from '../../kernel/input.js'
+import { checkInput } from '../../kernel/input.js'
 import { limits } from '../../kernel/limits.js'
 import type { Context } from '../../platform/context.js'
 import { transaction } from '../../platform/postgres/transaction.js'
@@ -14,12 +13,11 @@ import { issuerUrl } from '../issuer-url.js'
 import { coseAlgorithmOf, passkeyAlgorithms } from './cose.js'
 import { consumeEnrollment, createEnrollment } from './enrollments.js'
 import type { NewPasskey, PasskeyData } from './passkey-data.js'
+import { challengeRules } from './verifier.js'
 import { lockVerifierOwner, requireVerifierOwner, type VerifierOwner, type VerifiersPath } from './verifier-kind.js'
 
 /** Loads the library on first use, because it has many dependencies. */
 const loadWebAuthn = () => import('@simplewebauthn/server')
-
-const challengeRules = z.strictObject({ rpId: fieldSchemas.text(limits.maxHostLength).nullable().optional() })
 
 /** The stored state of a challenge. */
 interface StoredChallenge {

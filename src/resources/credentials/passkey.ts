@@ -14,7 +14,8 @@ import { isDuplicate } from '../../platform/postgres/errors.js'
 import { coseAlgorithmOf, passkeyAlgorithms } from './cose.js'
 import { consumePasskeyChallenge } from './passkey-challenge.js'
 import type { NewPasskey } from './passkey-data.js'
-import { base64url, defineVerifierKind, descriptionFields, insertVerifier, nameRule } from './verifier-kind.js'
+import { nameRule } from './verifier.js'
+import { base64url, defineVerifierKind, descriptionFields, insertVerifier } from './verifier-kind.js'
 
 const transports = z
   .array(z.string('must be a string.').regex(/^[a-z-]{1,32}$/, 'must be a WebAuthn transport such as internal.'))

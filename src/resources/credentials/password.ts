@@ -8,13 +8,8 @@ import type { Context } from '../../platform/context.js'
 import { hashPassword } from '../../platform/crypto/secrets.js'
 import type { Verifier } from '../../platform/postgres/database.js'
 import { checkNewPassword, passwordPolicyOf } from './password-policy.js'
-import { defineVerifierKind, descriptionFields, insertVerifier, nameRule, type VerifierOwner } from './verifier-kind.js'
-
-/** Input rule of a password. `checkNewPassword` checks the password policy of the issuer. */
-export const passwordRule = z
-  .string('must be a string.')
-  .min(1, 'must not be empty.')
-  .max(limits.maxPasswordLength, `must have at most ${limits.maxPasswordLength.toLocaleString('en-US')} characters.`)
+import { nameRule, passwordRule } from './verifier.js'
+import { defineVerifierKind, descriptionFields, insertVerifier, type VerifierOwner } from './verifier-kind.js'
 
 export const password = defineVerifierKind({
   rules: z.strictObject({

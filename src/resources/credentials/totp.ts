@@ -6,7 +6,7 @@
 import { Secret, TOTP } from 'otpauth'
 import { z } from 'zod'
 import { conflict, invalidField, notFound } from '../../kernel/errors.js'
-import { checkInput, fieldSchemas } from '../../kernel/input.js'
+import { checkInput } from '../../kernel/input.js'
 import { limits } from '../../kernel/limits.js'
 import { SECOND } from '../../kernel/time.js'
 import type { Context } from '../../platform/context.js'
@@ -15,12 +15,12 @@ import { isDuplicate } from '../../platform/postgres/errors.js'
 import { transaction } from '../../platform/postgres/transaction.js'
 import { requireAuthorityOfUser } from '../authority.js'
 import { createEnrollment, deleteEnrollment, recordEnrollmentAttempt } from './enrollments.js'
+import { completeRules, nameRule } from './verifier.js'
 import {
   defineVerifierKind,
   descriptionFields,
   insertVerifier,
   lockVerifierOwner,
-  nameRule,
   requireVerifierOwner,
   type VerifiersPath,
 } from './verifier-kind.js'
@@ -77,11 +77,6 @@ function provisioningUri(issuerName: string, username: string, secret: string): 
   const label = `${issuer}:${encodeURIComponent(username)}`
   return `otpauth://totp/${label}?secret=${secret}&issuer=${issuer}&algorithm=SHA1&digits=6&period=30`
 }
-
-const completeRules = z.strictObject({
-  enrollmentId: fieldSchemas.text(limits.maxIdLength),
-  code: fieldSchemas.text(32),
-})
 
 /**
  * Completes an enrollment with a code, which proves that the authenticator app has the secret. The code cannot be used

@@ -3,7 +3,6 @@ import { z } from 'zod'
 import { notFound } from '../../kernel/errors.js'
 import { newId } from '../../kernel/ids.js'
 import { fieldSchemas } from '../../kernel/input.js'
-import { limits } from '../../kernel/limits.js'
 import type { Context } from '../../platform/context.js'
 import { type Issuer, type Prisma, sql, type User, type Verifier } from '../../platform/postgres/database.js'
 import type { EventType } from '../events/event-catalog.js'
@@ -56,13 +55,6 @@ export interface VerifierKind<Shape extends z.ZodRawShape = z.ZodRawShape> {
 /** Gives `prepare` the type of the values that `rules` parses. */
 export const defineVerifierKind = <Shape extends z.ZodRawShape>(kind: VerifierKind<Shape>): VerifierKind<Shape> => kind
 
-/**
- * Rule of a verifier's name; null means no name. docs/contract.md#credentials says for which types a name is required.
- */
-export const nameRule = z
-  .string('must be a string or null.')
-  .max(limits.maxNameLength, `must have at most ${limits.maxNameLength} characters.`)
-  .nullable()
 /** Rules of the optional fields that all kinds have. */
 export const descriptionFields = {
   description: fieldSchemas.description.optional(),

@@ -1,11 +1,15 @@
-/** The types of verifiers, and the kinds that callers of the API can create. */
+/** The kinds of verifiers that callers of the API can create, and what they can change. */
 import { z } from 'zod'
 import { backupCodes } from './backup-codes.js'
 import { passkey } from './passkey.js'
 import { password, temporaryPassword } from './password.js'
 import { totpEnrollment } from './totp.js'
+import type { VerifierType } from './verifier.js'
 
-/** The kinds that `createVerifier` can create, by their `type`. */
+/**
+ * The kinds that `createVerifier` can create, by their `type`. It does not create the types `totp` (from an enrollment
+ * or an import) and `oauth` (from a sign-in at a provider).
+ */
 export const verifierKinds = {
   password,
   temporary_password: temporaryPassword,
@@ -13,21 +17,6 @@ export const verifierKinds = {
   totp_enrollment: totpEnrollment,
   backup_codes: backupCodes,
 } as const
-
-/**
- * The types of verifiers, and `totp_enrollment` for a pending enrollment. `createVerifier` does not create the types
- * `totp` (from an enrollment or an import) and `oauth` (from a sign-in at a provider).
- */
-export const verifierTypes = [
-  'password',
-  'temporary_password',
-  'passkey',
-  'totp_enrollment',
-  'totp',
-  'backup_codes',
-  'oauth',
-] as const
-export type VerifierType = (typeof verifierTypes)[number]
 
 /** Fields that `updateVerifier` can change in addition to `name`, `description` and `metadata`. */
 export const changeableFields: Partial<Record<VerifierType, readonly string[]>> = {

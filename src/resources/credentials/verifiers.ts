@@ -15,27 +15,18 @@ import { requireAuthorityOfUser } from '../authority.js'
 import { updateWithOptimisticLock } from '../optimistic-lock.js'
 import { deletedUserStatuses, whereBelowCursor, whereIssuerNotDeleted } from '../resource-path.js'
 import { endSessionsOfUser } from '../sessions/sessions.js'
-import { newPasswordColumns, passwordRule } from './password.js'
+import { newPasswordColumns } from './password.js'
+import { updateRules, type VerifierType } from './verifier.js'
 import type { VerifierPath, VerifiersPath } from './verifier-kind.js'
 import {
   type CreatedVerifier,
   lockVerifierOwner,
-  nameRule,
   recordVerifierEvent,
   requireVerifierOwner,
   type VerifierKind,
 } from './verifier-kind.js'
-import { changeableFields, createRules, type VerifierType, verifierKinds } from './verifier-kinds.js'
+import { changeableFields, createRules, verifierKinds } from './verifier-kinds.js'
 import { recordVerifierRemoval } from './verifier-removal.js'
-
-const updateRules = z.strictObject({
-  name: nameRule.optional(),
-  description: fieldSchemas.description.optional(),
-  metadata: fieldSchemas.metadata.optional(),
-  password: passwordRule.optional(),
-  mustChange: fieldSchemas.boolean.optional(),
-  expiresAt: fieldSchemas.timestamp.nullable().optional(),
-})
 
 /** Lists the verifiers of a user, newest first. @throws invalid_request, not_found */
 export async function listVerifiers(
@@ -109,9 +100,10 @@ export async function createVerifier(context: Context, path: VerifiersPath, inpu
  * @throws invalid_request, insufficient_scope, not_found
  */
 export async function updateVerifier(context: Context, path: VerifierPath, input: unknown): Promise<Verifier> {
-  const { password, metadata, ...values } = checkInput(updateRules, input)
+  const values = checkInput(updateRules, input)
+  const { password, ...columns } = values
   const verifier = await getVerifier(context, path)
-  requireChangeableFields(verifier, { ...values, ...(password !== undefined && { password }) })
+  requireChangeableFields(verifier, values)
   if (verifier.type === 'temporary_password')
     checkInput(z.object({ name: fieldSchemas.name.optional() }), { name: values.name })
   if (password !== undefined || values.mustChange !== undefined || values.expiresAt !== undefined)
@@ -122,7 +114,7 @@ export async function updateVerifier(context: Context, path: VerifierPath, input
     table: 'verifiers',
     ifMatch: undefined,
     read: (tx) => findVerifier(tx, path),
-    computeChanges: () => ({ ...secret, ...values, ...(metadata && { metadata: metadata as Prisma.InputJsonObject }) }),
+    computeChanges: () => ({ ...secret, ...columns }),
     write: async (tx, version, data) =>
       (await tx.db.verifier.updateManyAndReturn({ where: { id: path.verifierId, updatedAt: version }, data }))[0],
     afterWrite: async (tx, before, row) => {

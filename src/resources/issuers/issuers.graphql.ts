@@ -40,7 +40,7 @@ import { issuerUrl } from '../issuer-url.js'
 import { OrganizationPage } from '../organizations/organization.js'
 import { newestOrganizationsOf } from '../organizations/organization-loaders.js'
 import { usersOfIssuers } from '../users/listing.js'
-import { UserPage } from '../users/users.graphql.js'
+import { UserPage } from '../users/user.js'
 import { AuthMethodPage } from './auth-methods.graphql.js'
 import { newestAuthMethodsOf } from './auth-methods.js'
 import {

@@ -5,7 +5,7 @@ import type { Organization as OrganizationRow } from '../../platform/postgres/da
 import { loader, relatedPage } from '../../platform/postgres/loader.js'
 import { CreateInput, UpdateInput } from '../declaration.js'
 import { IdempotencyKey, IssuerLevelScope, OrganizationPath, PageArgs, Scope } from '../graphql-types.js'
-import { User } from '../users/users.graphql.js'
+import { User } from '../users/user.js'
 import { OrganizationGroupPage } from './group.js'
 import { MemberStatus, OrganizationMember, OrganizationMemberPage } from './member.js'
 import { listMembers } from './member-list.js'

@@ -20,7 +20,7 @@ import {
 import { ApiKey, ApiKeyPage } from '../keys/api-key.js'
 import { listApiKeys } from '../keys/api-keys.js'
 import { apiKeysOfOrganizations } from '../keys/relations.js'
-import { User } from '../users/users.graphql.js'
+import { User } from '../users/user.js'
 import { Organization, OrganizationPage, OrganizationStatus } from './organization.js'
 import { organizationsById, organizationsOfUsers } from './organization-loaders.js'
 import {

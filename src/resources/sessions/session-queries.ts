@@ -4,9 +4,7 @@ import { checkPageLimit, type Page, type PageRequest, toPage } from '../../kerne
 import type { Context } from '../../platform/context.js'
 import { type Session, sql } from '../../platform/postgres/database.js'
 import { deletedUserStatuses, type InIssuer, type InUser, requireUser, whereBelowCursor } from '../resource-path.js'
-import type { SessionStatus } from './sessions.js'
-
-export const sessionStatuses = ['inactive', 'active', 'expired', 'revoked', 'suspended'] as const
+import type { SessionStatus } from './session.js'
 
 export interface SessionPath extends InIssuer {
   sessionId: string
@@ -111,4 +109,27 @@ export async function sessionsOf(
   const rows = await sql<SessionWithCurrentStatus>(context.db, ofUsersText, [...userIds], context.now(), limit + 1)
   const newest = (a: SessionWithCurrentStatus, b: SessionWithCurrentStatus) => (a.id < b.id ? 1 : -1)
   return userIds.map((id) => toPage(rows.filter(({ userId }) => userId === id).sort(newest), limit))
+}
+
+/** Returns the key of a session for `relatedSessions`. */
+export const relatedSessionKey = ({ accountId, issuerId, sessionId }: SessionPath): string =>
+  [accountId, issuerId, sessionId].join(' ')
+
+const relatedText = `
+  SELECT ${columns('$2::bigint')}
+  FROM sessions s JOIN issuers i ON i.id = s.issuer_id AND i.status <> 'deleted'
+  WHERE s.id = ANY($1::text[])`
+
+/**
+ * Loads sessions in one statement; null for an unknown session and for a session of another issuer.
+ * @param keys results of `relatedSessionKey`
+ */
+export async function relatedSessions(
+  context: Context,
+  keys: readonly string[],
+): Promise<(SessionWithCurrentStatus | null)[]> {
+  const ids = keys.map((key) => key.split(' ')[2])
+  const rows = await sql<SessionWithCurrentStatus>(context.db, relatedText, ids, context.now())
+  const byKey = new Map(rows.map((row) => [relatedSessionKey({ ...row, sessionId: row.id }), row]))
+  return keys.map((key) => byKey.get(key) ?? null)
 }

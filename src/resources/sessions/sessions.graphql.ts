@@ -1,147 +1,49 @@
-import {
-  Arg,
-  Args,
-  ArgsType,
-  Ctx,
-  Field,
-  FieldResolver,
-  ID,
-  InputType,
-  Int,
-  Mutation,
-  ObjectType,
-  Query,
-  Resolver,
-  Root,
-  registerEnumType,
-} from 'type-graphql'
+import { Args, ArgsType, Ctx, Field, FieldResolver, ID, Mutation, Query, Resolver, Root } from 'type-graphql'
 import type { Context } from '../../platform/context.js'
+import type { Event as EventRow } from '../../platform/postgres/database.js'
+import { loader } from '../../platform/postgres/loader.js'
+import { Input } from '../declaration.js'
+import { Event } from '../events/events.graphql.js'
+import { IdempotencyKey, IssuerLevelScope, IssuerPath, PageArgs, Scope } from '../graphql-types.js'
 import {
-  enumOf,
-  GraphqlOnly,
-  IssuerPath,
-  idempotencyKeyArg,
-  PageArgs,
-  pageType,
-  Scope,
-  Timestamp,
-} from '../graphql-types.js'
-import { getSession, listSessions, type SessionWithCurrentStatus, sessionStatuses } from './session-queries.js'
-import { type Device, type RevocationReason, revocationReasons, type SessionStatus } from './sessions.js'
-import { reactivateSession, revokeSession, suspendSession, suspensionReasons } from './transitions.js'
-
-export const SessionStatusEnum = enumOf(sessionStatuses)
-registerEnumType(SessionStatusEnum, { name: 'SessionStatus' })
-export const RevocationReasonEnum = enumOf(revocationReasons)
-registerEnumType(RevocationReasonEnum, { name: 'RevocationReason' })
-export const SuspensionReasonEnum = enumOf(suspensionReasons)
-registerEnumType(SuspensionReasonEnum, { name: 'SuspensionReason' })
-
-@ObjectType({ description: 'The device on which the session started.' })
-class SessionDevice {
-  @Field(() => String, { nullable: true })
-  userAgent!: string | null
-  @Field(() => String, { nullable: true })
-  ipAddress!: string | null
-  @Field(() => String, { nullable: true })
-  fingerprint!: string | null
-}
-
-@ObjectType({ description: 'The sign-in of a user at one client.' })
-export class Session {
-  @Field(() => ID)
-  id!: string
-  @Field(() => ID)
-  @GraphqlOnly()
-  accountId!: string
-  @Field(() => ID)
-  issuerId!: string
-  @Field(() => ID)
-  userId!: string
-  @Field(() => ID)
-  clientId!: string
-  @Field(() => ID, { nullable: true })
-  orgId!: string | null
-  @Field(() => SessionStatusEnum, {
-    description: 'The current status. It becomes inactive at idleExpiresAt and expired at expiresAt.',
-  })
-  status!: SessionStatus
-  @Field(() => Int, { description: 'The time of the authentication in Unix seconds, like the claim auth_time.' })
-  authTime!: number
-  @Field(() => String, { nullable: true })
-  acr!: string | null
-  @Field(() => [String])
-  amr!: string[]
-  @Field(() => [String])
-  accessTokenJti!: string[]
-  @Field(() => [String])
-  refreshTokenJti!: string[]
-  @Field(() => Timestamp)
-  lastActivityAt!: number
-  @Field(() => Timestamp)
-  expiresAt!: number
-  @Field(() => Timestamp, { nullable: true })
-  idleExpiresAt!: number | null
-  @Field(() => Timestamp, { nullable: true })
-  revokedAt!: number | null
-  @Field(() => RevocationReasonEnum, { nullable: true })
-  revocationReason!: RevocationReason | null
-  @Field(() => Timestamp, { nullable: true })
-  suspendedAt!: number | null
-  @Field(() => SuspensionReasonEnum, { nullable: true })
-  suspensionReason!: (typeof suspensionReasons)[number] | null
-  @Field(() => String, { nullable: true })
-  reasonDetails!: string | null
-  @Field(() => Timestamp)
-  createdAt!: number
-  @Field(() => Timestamp)
-  updatedAt!: number
-}
-
-@ObjectType()
-export class SessionPage extends pageType(Session) {}
+  RevokeSessionInput,
+  Session,
+  type SessionDevice,
+  SessionPage,
+  SessionStatus,
+  SuspendSessionInput,
+} from './session.js'
+import {
+  getSession,
+  listSessions,
+  relatedSessionKey,
+  relatedSessions,
+  type SessionWithCurrentStatus,
+} from './session-queries.js'
+import type { Device } from './sessions.js'
+import { reactivateSession, revokeSession, suspendSession } from './transitions.js'
 
 @ArgsType()
 class SessionsPath extends IssuerPath {
-  @Field(() => ID)
+  @Field(() => ID, { description: 'The id of the user.' })
   userId!: string
 }
 
 @ArgsType()
 class SessionPath extends IssuerPath {
-  @Field(() => ID)
+  @Field(() => ID, { description: 'The id of the session.' })
   sessionId!: string
 }
 
 @ArgsType()
 class SessionFilter extends PageArgs {
-  @Field(() => SessionStatusEnum, { nullable: true })
+  @Field(() => SessionStatus, { nullable: true, description: 'Lists only sessions whose current status this is.' })
   status?: SessionStatus | null
-}
-
-@InputType()
-class RevokeSessionInput {
-  @Field(() => RevocationReasonEnum)
-  reason!: RevocationReason
-  @Field(() => String, { nullable: true })
-  reasonDetails?: string | null
-  @Field(() => Boolean, { nullable: true })
-  revokeAllUserSessions?: boolean | null
-}
-
-@InputType()
-class SuspendSessionInput {
-  @Field(() => SuspensionReasonEnum)
-  reason!: (typeof suspensionReasons)[number]
-  @Field(() => String, { nullable: true })
-  reasonDetails?: string | null
-  @Field(() => Boolean, { nullable: true })
-  suspendAllUserSessions?: boolean | null
 }
 
 @Resolver(() => Session)
 export class SessionResolver {
-  @Query(() => SessionPage, { nullable: true, description: 'The sessions of a user, newest first.' })
+  @Query(() => SessionPage, { nullable: true, description: 'Lists the sessions of a user, newest first.' })
   @Scope('issuers.sessions', 'read')
   sessions(
     @Ctx() context: Context,
@@ -151,7 +53,7 @@ export class SessionResolver {
     return listSessions(context, path, filter, filter)
   }
 
-  @Query(() => Session, { nullable: true })
+  @Query(() => Session, { nullable: true, description: 'Returns a session. Null with an error for an unknown id.' })
   @Scope('issuers.sessions', 'read')
   session(@Ctx() context: Context, @Args(() => SessionPath) path: SessionPath) {
     return getSession(context, path)
@@ -164,8 +66,8 @@ export class SessionResolver {
   revokeSession(
     @Ctx() context: Context,
     @Args(() => SessionPath) path: SessionPath,
-    @Arg('input', () => RevokeSessionInput) input: RevokeSessionInput,
-    @Arg('idempotencyKey', () => String, idempotencyKeyArg) _idempotencyKey?: string | null,
+    @Input(RevokeSessionInput) input: object,
+    @IdempotencyKey() _key?: string | null,
   ) {
     return revokeSession(context, path, input)
   }
@@ -178,25 +80,40 @@ export class SessionResolver {
   suspendSession(
     @Ctx() context: Context,
     @Args(() => SessionPath) path: SessionPath,
-    @Arg('input', () => SuspendSessionInput) input: SuspendSessionInput,
-    @Arg('idempotencyKey', () => String, idempotencyKeyArg) _idempotencyKey?: string | null,
+    @Input(SuspendSessionInput) input: object,
+    @IdempotencyKey() _key?: string | null,
   ) {
     return suspendSession(context, path, input)
   }
 
-  @Mutation(() => Session)
+  @Mutation(() => Session, {
+    description: 'Reactivates a suspended session. Its tokens are valid again unless they expired or were revoked.',
+  })
   @Scope('issuers.sessions', 'write')
   reactivateSession(
     @Ctx() context: Context,
     @Args(() => SessionPath) path: SessionPath,
-    @Arg('idempotencyKey', () => String, idempotencyKeyArg) _idempotencyKey?: string | null,
+    @IdempotencyKey() _key?: string | null,
   ) {
     return reactivateSession(context, path)
   }
 
-  @FieldResolver(() => SessionDevice)
+  @FieldResolver()
   device(@Root() session: SessionWithCurrentStatus): SessionDevice {
     const { user_agent, ip_address, fingerprint } = session.device as unknown as Device
     return { userAgent: user_agent, ipAddress: ip_address, fingerprint }
+  }
+}
+
+@Resolver(() => Event)
+export class EventSessionResolver {
+  @FieldResolver(() => Session, {
+    nullable: true,
+    description: 'The session that the event is about. Null for an event without a session and for a purged session.',
+  })
+  @IssuerLevelScope('issuers.sessions', 'read')
+  session(@Ctx() context: Context, @Root() { accountId, issuerId, sessionId }: EventRow) {
+    if (!issuerId || !sessionId) return null
+    return loader(context, relatedSessions).load(relatedSessionKey({ accountId, issuerId, sessionId }))
   }
 }

@@ -9,19 +9,7 @@ import { transaction } from '../../platform/postgres/transaction.js'
 import { recordEvent } from '../events/record-event.js'
 import type { InIssuer } from '../resource-path.js'
 import { enqueueBackchannelLogouts } from './backchannel-logout.js'
-
-export type SessionStatus = 'active' | 'inactive' | 'suspended' | 'revoked' | 'expired'
-
-export const revocationReasons = [
-  'user_logout',
-  'admin_action',
-  'security_event',
-  'password_changed',
-  'inactivity',
-  'token_compromised',
-  'other',
-] as const
-export type RevocationReason = (typeof revocationReasons)[number]
+import type { RevocationReason, SessionStatus } from './session.js'
 
 type SessionExpiryFields = Pick<Session, 'status' | 'expiresAt' | 'idleExpiresAt'>
 

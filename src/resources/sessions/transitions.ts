@@ -2,40 +2,17 @@
  * Revokes, suspends and reactivates sessions (docs/contract.md#states-and-transitions). A change takes effect
  * immediately, because each use of a token checks the row of its session.
  */
-import { z } from 'zod'
 import { badRequest } from '../../kernel/errors.js'
-import { checkInput, fieldSchemas } from '../../kernel/input.js'
+import { checkInput } from '../../kernel/input.js'
 import type { Context } from '../../platform/context.js'
 import { sql } from '../../platform/postgres/database.js'
 import { transaction } from '../../platform/postgres/transaction.js'
 import { requireAuthorityOfUser } from '../authority.js'
 import type { EventType } from '../events/event-catalog.js'
 import { recordEvent } from '../events/record-event.js'
+import { revokeRules, suspendRules } from './session.js'
 import { getSession, lockSession, type SessionPath, type SessionWithCurrentStatus } from './session-queries.js'
-import { endSessions, revocationReasons } from './sessions.js'
-
-/** Suspension reasons (docs/contract.md#sessions). */
-export const suspensionReasons = [
-  'security_event',
-  'token_compromised',
-  'device_mismatch',
-  'risk_review',
-  'other',
-] as const
-
-const reasonRule = <T extends string>(reasons: readonly T[]) => z.enum(reasons, `must be one of ${reasons.join(', ')}.`)
-const reasonDetails = fieldSchemas.text().nullable().optional()
-
-const revokeRules = z.strictObject({
-  reason: reasonRule(revocationReasons),
-  reasonDetails,
-  revokeAllUserSessions: fieldSchemas.boolean.nullable().optional(),
-})
-const suspendRules = z.strictObject({
-  reason: reasonRule(suspensionReasons),
-  reasonDetails,
-  suspendAllUserSessions: fieldSchemas.boolean.nullable().optional(),
-})
+import { endSessions } from './sessions.js'
 
 /**
  * Ends a session, or with `revoke_all_user_sessions` all sessions of the user. Also ends the browser sessions.

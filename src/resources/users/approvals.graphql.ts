@@ -1,51 +1,15 @@
-import {
-  Arg,
-  Args,
-  ArgsType,
-  Ctx,
-  Field,
-  InputType,
-  Mutation,
-  ObjectType,
-  Query,
-  Resolver,
-  registerEnumType,
-} from 'type-graphql'
+import { Args, ArgsType, Ctx, Field, Mutation, Query, Resolver } from 'type-graphql'
 import type { Context } from '../../platform/context.js'
-import { enumOf, IssuerPath, PageArgs, pageType, RestName, Scope } from '../graphql-types.js'
-import { type ApprovalAction, approvalActions, decideApproval, getApproval } from './approvals.js'
+import { Input } from '../declaration.js'
+import { IssuerPath, PageArgs, Scope } from '../graphql-types.js'
+import { Approval, ApprovalPage, DecideApprovalInput, decisionRules } from './approval.js'
+import { decideApproval, getApproval } from './approvals.js'
 import { listUsersPendingApproval } from './listing.js'
-import { User, UserPath } from './users.graphql.js'
-
-export const ApprovalActionEnum = enumOf(approvalActions)
-registerEnumType(ApprovalActionEnum, { name: 'ApprovalAction' })
-
-@ObjectType({ description: 'A user who is pending approval, or whose approval has been decided.' })
-class Approval extends User {
-  @Field(() => String, { nullable: true, description: 'An internal note, which is never shown to the user.' })
-  @RestName('note')
-  approvalNote!: string | null
-}
-
-@ObjectType()
-class ApprovalPage extends pageType(Approval) {}
-
-@InputType()
-class DecideApprovalInput {
-  @Field(() => ApprovalActionEnum)
-  action!: ApprovalAction
-  @Field(() => String, {
-    nullable: true,
-    description: 'The reason, which is shown to the user. Required for a rejection.',
-  })
-  reason?: string | null
-  @Field(() => String, { nullable: true, description: 'An internal note, which is never shown to the user.' })
-  note?: string | null
-}
+import { UserPath, userSearchDescription } from './users.graphql.js'
 
 @ArgsType()
 class ApprovalFilter extends PageArgs {
-  @Field(() => String, { nullable: true, description: 'A prefix of the username, a name or the email address.' })
+  @Field(() => String, { nullable: true, description: userSearchDescription })
   search?: string | null
 }
 
@@ -64,18 +28,23 @@ export class ApprovalResolver {
     return listUsersPendingApproval(context, path, filter)
   }
 
-  @Query(() => Approval, { nullable: true })
+  @Query(() => Approval, {
+    nullable: true,
+    description: 'Returns a user who is pending approval. Null with an error for a user with another status.',
+  })
   @Scope('issuers.approvals', 'read')
   approval(@Ctx() context: Context, @Args(() => UserPath) path: UserPath) {
     return getApproval(context, path)
   }
 
-  @Mutation(() => Approval)
+  @Mutation(() => Approval, {
+    description: 'Approves or rejects a user who is pending approval, and sends the user an email about the decision.',
+  })
   @Scope('issuers.approvals', 'manage')
   decideApproval(
     @Ctx() context: Context,
     @Args(() => UserPath) path: UserPath,
-    @Arg('input', () => DecideApprovalInput) input: DecideApprovalInput,
+    @Input(DecideApprovalInput, { rules: decisionRules }) input: object,
   ) {
     return decideApproval(context, path, input)
   }

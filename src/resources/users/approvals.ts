@@ -1,7 +1,6 @@
 /** Approval of users in `pending_approval` (docs/contract.md#approval-endpoints). */
-import { z } from 'zod'
 import { ApiError } from '../../kernel/errors.js'
-import { checkInput, customIssue, fieldSchemas } from '../../kernel/input.js'
+import { checkInput } from '../../kernel/input.js'
 import { isObject } from '../../kernel/merge-patch.js'
 import type { Context } from '../../platform/context.js'
 import { type Prisma, sql, type User } from '../../platform/postgres/database.js'
@@ -10,11 +9,9 @@ import { requireAuthorityOfUser } from '../authority.js'
 import { recordEvent } from '../events/record-event.js'
 import { sendMessage } from '../messages/messages.js'
 import type { InUser } from '../resource-path.js'
+import { decisionRules } from './approval.js'
 import { emailOf } from './usernames.js'
 import { getUser, userEventSubject } from './users.js'
-
-export const approvalActions = ['approve', 'reject'] as const
-export type ApprovalAction = (typeof approvalActions)[number]
 
 const PENDING = 'pending_approval'
 
@@ -23,19 +20,6 @@ const outcomes = {
   approve: { status: 'active', decision: 'approved', event: 'user.approval.approved' },
   reject: { status: 'blocked', decision: 'rejected', event: 'user.approval.rejected' },
 } as const
-
-const optionalText = fieldSchemas.text().nullable().optional()
-const decisionRules = z
-  .strictObject({
-    action: z.enum(approvalActions, `must be one of ${approvalActions.join(', ')}.`),
-    reason: optionalText,
-    note: optionalText,
-  })
-  .superRefine(({ action, reason }, context) => {
-    if (action === 'reject' && !reason?.trim()) {
-      context.addIssue(customIssue(['reason'], 'required', 'is required for a rejection and is shown to the user.'))
-    }
-  })
 
 /** Returns a user who is pending approval. @throws not_found, 422 for a user with another status */
 export async function getApproval(context: Context, path: InUser): Promise<User> {

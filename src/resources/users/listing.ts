@@ -5,7 +5,7 @@
 import { checkPageLimit, type Page, type PageRequest, toPage } from '../../kernel/pagination.js'
 import type { Context } from '../../platform/context.js'
 import { sql, type User } from '../../platform/postgres/database.js'
-import { type InIssuer, requireIssuer, whereBelowCursor } from '../resource-path.js'
+import { type InIssuer, type InUser, requireIssuer, whereBelowCursor } from '../resource-path.js'
 import { usernameKeyOf } from './usernames.js'
 
 export interface UserFilter {
@@ -130,6 +130,25 @@ export async function usersOfIssuers(
   const rows = await context.query<ListedUserRow>('users-of-issuers', ofIssuersText, [issuerIds, limit + 1])
   const newest = (a: ListedUserRow, b: ListedUserRow) => (a.id < b.id ? 1 : -1)
   return issuerIds.map((issuer) => toPage(rows.filter(({ issuerId }) => issuerId === issuer).sort(newest), limit))
+}
+
+/** Returns the key of a user for `relatedUsers`. */
+export const relatedUserKey = ({ accountId, issuerId, userId }: InUser): string =>
+  [accountId, issuerId, userId].join(' ')
+
+const relatedText = `
+  SELECT ${columns} FROM users u JOIN issuers i ON i.id = u.issuer_id AND i.status <> 'deleted'
+  WHERE u.id = ANY($1::text[]) AND ${notDeletedSql}`
+
+/**
+ * Loads users in one query, with hashed usernames; null for a deleted user and for a user of another issuer.
+ * @param keys results of `relatedUserKey`
+ */
+export async function relatedUsers(context: Context, keys: readonly string[]): Promise<(ListedUser | null)[]> {
+  const ids = keys.map((key) => key.split(' ')[2])
+  const rows = await context.query<ListedUserRow>('users-related', relatedText, [ids])
+  const byKey = new Map(rows.map((row) => [relatedUserKey({ ...row, userId: row.id }), row]))
+  return keys.map((key) => byKey.get(key) ?? null)
 }
 
 type ListedUserRow = ListedUser & Record<string, unknown>

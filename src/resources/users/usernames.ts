@@ -3,9 +3,7 @@ import { invalidField } from '../../kernel/errors.js'
 import type { Context } from '../../platform/context.js'
 import { hmac } from '../../platform/crypto/secrets.js'
 import type { Issuer, User } from '../../platform/postgres/database.js'
-
-export const usernameTypes = ['email', 'phone', 'unique'] as const
-export type UsernameType = (typeof usernameTypes)[number]
+import type { UsernameType } from './user.js'
 
 const usernameFormats: Record<UsernameType, { pattern: RegExp; message: string }> = {
   email: {

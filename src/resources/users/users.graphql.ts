@@ -1,194 +1,50 @@
-import {
-  Arg,
-  Args,
-  ArgsType,
-  Ctx,
-  Field,
-  FieldResolver,
-  ID,
-  InputType,
-  Int,
-  Mutation,
-  ObjectType,
-  Query,
-  Resolver,
-  Root,
-  registerEnumType,
-} from 'type-graphql'
+import { Args, ArgsType, Ctx, Field, FieldResolver, ID, Mutation, Query, Resolver, Root } from 'type-graphql'
 import type { Context } from '../../platform/context.js'
-import type { User as UserRow } from '../../platform/postgres/database.js'
-import { pageLoader } from '../../platform/postgres/loader.js'
-import { VerifierPage } from '../credentials/verifiers.graphql.js'
-import { verifiersOf } from '../credentials/verifiers.js'
-import { eventLoaderKey, newestEventsOf } from '../events/event-list.js'
-import { EventPage } from '../events/events.graphql.js'
-import {
-  enumOf,
-  IssuerPath,
-  idempotencyKeyArg,
-  ifMatchArg,
-  JSONObject,
-  PageArgs,
-  pageType,
-  Scope,
-  Timestamp,
-} from '../graphql-types.js'
-import { PersonalTokenPage } from '../keys/personal-token.js'
+import type {
+  Event as EventRow,
+  PersonalToken as PersonalTokenRow,
+  Session as SessionRow,
+  User as UserRow,
+} from '../../platform/postgres/database.js'
+import { loader, relatedPage } from '../../platform/postgres/loader.js'
+import { VerifierPage } from '../credentials/verifier.js'
+import { listVerifiers, verifiersOf } from '../credentials/verifiers.js'
+import { CreateInput, UpdateInput } from '../declaration.js'
+import { eventLoaderKey, listEvents, newestEventsOf } from '../events/event-list.js'
+import { Event, EventPage } from '../events/events.graphql.js'
+import { IdempotencyKey, IfMatch, IssuerLevelScope, IssuerPath, PageArgs, Scope } from '../graphql-types.js'
+import { PersonalToken, PersonalTokenPage } from '../keys/personal-token.js'
+import { listPersonalTokens } from '../keys/personal-tokens.js'
 import { tokensOfUsers } from '../keys/relations.js'
-import { sessionsOf } from '../sessions/session-queries.js'
-import { SessionPage } from '../sessions/sessions.graphql.js'
-import { listUsers } from './listing.js'
-import { type UsernameType, usernameTypes } from './usernames.js'
-import { createUser, deleteUser, getUser, type UserStatus, updateUser, userStatuses } from './users.js'
-
-export const UserStatusEnum = enumOf(userStatuses)
-registerEnumType(UserStatusEnum, { name: 'UserStatus' })
-export const UsernameTypeEnum = enumOf(usernameTypes)
-registerEnumType(UsernameTypeEnum, { name: 'UsernameType' })
-
-@ObjectType({ description: 'A person at an issuer.' })
-export class User {
-  @Field(() => ID)
-  id!: string
-  @Field(() => ID)
-  accountId!: string
-  @Field(() => ID)
-  issuerId!: string
-  @Field(() => UsernameTypeEnum)
-  usernameType!: UsernameType
-  @Field(() => String, { description: 'The username. Lists contain a keyed hash of it instead (sha256:…).' })
-  username!: string
-  @Field(() => JSONObject)
-  profile!: object
-  @Field(() => JSONObject)
-  security!: object
-  @Field(() => JSONObject)
-  compliance!: object
-  @Field(() => JSONObject)
-  preferences!: object
-  @Field(() => JSONObject)
-  customFields!: object
-  @Field(() => [String])
-  scopes!: string[]
-  @Field(() => JSONObject)
-  metadata!: object
-  @Field(() => Boolean)
-  requiresApproval!: boolean
-  @Field(() => String, { nullable: true })
-  signupReason!: string | null
-  @Field(() => String, { nullable: true })
-  triggeredRule!: string | null
-  @Field(() => Boolean)
-  emailVerified!: boolean
-  @Field(() => UserStatusEnum)
-  status!: UserStatus
-  @Field(() => Timestamp, { nullable: true })
-  statusAt!: number | null
-  @Field(() => String, { nullable: true })
-  statusReason!: string | null
-  @Field(() => String, { nullable: true })
-  statusBy!: string | null
-  @Field(() => JSONObject, { nullable: true })
-  approval!: object | null
-  @Field(() => String, { nullable: true, description: 'The data residency of the user.' })
-  region!: string | null
-  @Field(() => Timestamp)
-  createdAt!: number
-  @Field(() => Timestamp)
-  updatedAt!: number
-}
-
-@ObjectType()
-export class UserPage extends pageType(User) {}
+import type { InIssuer } from '../resource-path.js'
+import { Session, SessionPage } from '../sessions/session.js'
+import { listSessions, sessionsOf } from '../sessions/session-queries.js'
+import { listUsers, relatedUserKey, relatedUsers } from './listing.js'
+import { User, UserPage, UserStatus } from './user.js'
+import { createUser, deleteUser, getUser, updateUser } from './users.js'
 
 @ArgsType()
 export class UserPath extends IssuerPath {
-  @Field(() => ID)
+  @Field(() => ID, { description: 'The id of the user.' })
   userId!: string
 }
 
+/** Description of the argument `search` of lists of users. */
+export const userSearchDescription = 'A prefix of the username, of a name or of the email address, in any case.'
+
 @ArgsType()
 class UserFilter extends PageArgs {
-  @Field(() => UserStatusEnum, { nullable: true })
+  @Field(() => UserStatus, {
+    nullable: true,
+    description:
+      'Lists only users with this status. Without it, all users except deleted ones are listed. A search never finds deleted users.',
+  })
   status?: UserStatus | null
-  @Field(() => String, { nullable: true, description: 'A prefix of the username, a name or the email address.' })
+  @Field(() => String, { nullable: true, description: userSearchDescription })
   search?: string | null
 }
 
-@InputType()
-class CreateUserInput {
-  @Field(() => UsernameTypeEnum)
-  usernameType!: UsernameType
-  @Field(() => String)
-  username!: string
-  @Field(() => JSONObject, { nullable: true })
-  profile?: object | null
-  @Field(() => JSONObject, { nullable: true })
-  security?: object | null
-  @Field(() => JSONObject, { nullable: true })
-  compliance?: object | null
-  @Field(() => JSONObject, { nullable: true })
-  preferences?: object | null
-  @Field(() => JSONObject, { nullable: true })
-  customFields?: object | null
-  @Field(() => [String], { nullable: true })
-  scopes?: string[] | null
-  @Field(() => JSONObject, { nullable: true })
-  metadata?: object | null
-  @Field(() => Boolean, { nullable: true })
-  requiresApproval?: boolean | null
-  @Field(() => String, { nullable: true })
-  signupReason?: string | null
-  @Field(() => String, { nullable: true })
-  triggeredRule?: string | null
-  @Field(() => Boolean, { nullable: true })
-  emailVerified?: boolean | null
-  @Field(() => UserStatusEnum, { nullable: true, description: 'active, suspended or blocked.' })
-  status?: UserStatus | null
-  @Field(() => String, { nullable: true })
-  region?: string | null
-}
-
-@InputType()
-class UpdateUserInput {
-  @Field(() => Boolean, {
-    nullable: true,
-    description:
-      'Whether the user has confirmed the email address. Changing it requires the scope issuers.users.verifiers:write.',
-  })
-  emailVerified?: boolean | null
-  @Field(() => UserStatusEnum, { nullable: true, description: 'active, suspended or blocked.' })
-  status?: UserStatus | null
-  @Field(() => Timestamp, { nullable: true })
-  statusAt?: number | null
-  @Field(() => String, { nullable: true })
-  statusReason?: string | null
-  @Field(() => String, { nullable: true })
-  statusBy?: string | null
-  @Field(() => UsernameTypeEnum, { nullable: true })
-  usernameType?: UsernameType | null
-  @Field(() => String, { nullable: true })
-  username?: string | null
-  @Field(() => JSONObject, { nullable: true })
-  profile?: object | null
-  @Field(() => [String], { nullable: true })
-  scopes?: string[] | null
-  @Field(() => JSONObject, { nullable: true })
-  security?: object | null
-  @Field(() => JSONObject, { nullable: true })
-  compliance?: object | null
-  @Field(() => JSONObject, { nullable: true })
-  preferences?: object | null
-  @Field(() => JSONObject, { nullable: true })
-  approval?: object | null
-  @Field(() => JSONObject, { nullable: true })
-  customFields?: object | null
-  @Field(() => JSONObject, {
-    nullable: true,
-    description: 'Is merged with the current metadata at the top level. A key with the value null is removed.',
-  })
-  metadata?: object | null
-}
+const userPathOf = ({ accountId, issuerId, id }: UserRow) => ({ accountId, issuerId, userId: id })
 
 @Resolver(() => User)
 export class UserResolver {
@@ -201,30 +57,39 @@ export class UserResolver {
     return listUsers(context, path, filter, filter)
   }
 
-  @Query(() => User, { nullable: true })
+  @Query(() => User, {
+    nullable: true,
+    description: 'Returns a user with the username. Null with an error for an unknown id or for a deleted user.',
+  })
   @Scope('issuers.users', 'read')
   user(@Ctx() context: Context, @Args(() => UserPath) path: UserPath) {
     return getUser(context, path)
   }
 
-  @Mutation(() => User)
+  @Mutation(() => User, {
+    description:
+      'Creates a user. The user can sign in after a verifier was created, or by email if the issuer allows it.',
+  })
   @Scope('issuers.users', 'write')
   createUser(
     @Ctx() context: Context,
     @Args(() => IssuerPath) path: IssuerPath,
-    @Arg('input', () => CreateUserInput) input: CreateUserInput,
-    @Arg('idempotencyKey', () => String, idempotencyKeyArg) _idempotencyKey?: string | null,
+    @CreateInput(User) input: object,
+    @IdempotencyKey() _key?: string | null,
   ) {
     return createUser(context, path, input)
   }
 
-  @Mutation(() => User)
+  @Mutation(() => User, {
+    description:
+      'Changes the given fields of a user. Suspending or blocking a user ends all sessions. Changing how the user signs in also requires the scope issuers.users.verifiers:write.',
+  })
   @Scope('issuers.users', 'write')
   updateUser(
     @Ctx() context: Context,
     @Args(() => UserPath) path: UserPath,
-    @Arg('input', () => UpdateUserInput) input: UpdateUserInput,
-    @Arg('ifMatch', () => String, ifMatchArg) ifMatch?: string | null,
+    @UpdateInput(User) input: object,
+    @IfMatch() ifMatch?: string | null,
   ) {
     return updateUser(context, path, input, ifMatch)
   }
@@ -233,64 +98,82 @@ export class UserResolver {
     description: 'Deletes a user. Sessions and tokens end immediately; the data is erased after 24 hours.',
   })
   @Scope('issuers.users', 'delete')
-  async deleteUser(
-    @Ctx() context: Context,
-    @Args(() => UserPath) path: UserPath,
-    @Arg('ifMatch', () => String, ifMatchArg) ifMatch?: string | null,
-  ) {
+  async deleteUser(@Ctx() context: Context, @Args(() => UserPath) path: UserPath, @IfMatch() ifMatch?: string | null) {
     await deleteUser(context, path, ifMatch)
     return true
   }
 
-  @FieldResolver(() => SessionPage, {
-    nullable: true,
-    description: 'The newest sessions. Use the query `sessions` for further pages.',
-  })
+  @FieldResolver(() => SessionPage, { nullable: true, description: 'The sessions of the user, newest first.' })
   @Scope('issuers.sessions', 'read')
-  sessions(
-    @Ctx() context: Context,
-    @Root() user: UserRow,
-    @Arg('limit', () => Int, { nullable: true }) limit?: number | null,
-  ) {
-    return pageLoader(context, sessionsOf, limit).load(user.id)
+  sessions(@Ctx() context: Context, @Root() user: UserRow, @Args(() => PageArgs) page: PageArgs) {
+    const list = () => listSessions(context, userPathOf(user), {}, page)
+    return relatedPage(context, page, { key: user.id, firstPages: sessionsOf, list })
   }
 
-  @FieldResolver(() => VerifierPage, {
-    nullable: true,
-    description: 'The newest verifiers. Use the query `verifiers` for further pages.',
-  })
+  @FieldResolver(() => VerifierPage, { nullable: true, description: 'The credentials of the user, newest first.' })
   @Scope('issuers.users.verifiers', 'read')
-  verifiers(
-    @Ctx() context: Context,
-    @Root() user: UserRow,
-    @Arg('limit', () => Int, { nullable: true }) limit?: number | null,
-  ) {
-    return pageLoader(context, verifiersOf, limit).load(user.id)
+  verifiers(@Ctx() context: Context, @Root() user: UserRow, @Args(() => PageArgs) page: PageArgs) {
+    const list = () => listVerifiers(context, userPathOf(user), page)
+    return relatedPage(context, page, { key: user.id, firstPages: verifiersOf, list })
   }
 
   @FieldResolver(() => PersonalTokenPage, {
     nullable: true,
-    description: 'The newest personal tokens. Use the query `personalTokens` for further pages.',
+    description: 'The personal tokens of the user, newest first.',
   })
   @Scope('issuers.users.tokens', 'read')
-  tokens(
-    @Ctx() context: Context,
-    @Root() user: UserRow,
-    @Arg('limit', () => Int, { nullable: true }) limit?: number | null,
-  ) {
-    return pageLoader(context, tokensOfUsers, limit).load(user.id)
+  tokens(@Ctx() context: Context, @Root() user: UserRow, @Args(() => PageArgs) page: PageArgs) {
+    const list = () => listPersonalTokens(context, userPathOf(user), {}, page)
+    return relatedPage(context, page, { key: user.id, firstPages: tokensOfUsers, list })
   }
 
-  @FieldResolver(() => EventPage, {
-    nullable: true,
-    description: 'The newest events of the user. Use the query `events` for further pages.',
-  })
+  @FieldResolver(() => EventPage, { nullable: true, description: 'The events of the user, newest first.' })
   @Scope('events', 'read')
-  events(
-    @Ctx() context: Context,
-    @Root() user: UserRow,
-    @Arg('limit', () => Int, { nullable: true }) limit?: number | null,
-  ) {
-    return pageLoader(context, newestEventsOf.user, limit).load(eventLoaderKey(user.accountId, user.id))
+  events(@Ctx() context: Context, @Root() { accountId, id }: UserRow, @Args(() => PageArgs) page: PageArgs) {
+    return relatedPage(context, page, {
+      key: eventLoaderKey(accountId, id),
+      firstPages: newestEventsOf.user,
+      list: () => listEvents(context, { accountId }, { userId: id }, page),
+    })
+  }
+}
+
+const loadUser = (context: Context, { accountId, issuerId }: InIssuer, userId: string) =>
+  loader(context, relatedUsers).load(relatedUserKey({ accountId, issuerId, userId }))
+
+@Resolver(() => Session)
+export class SessionUserResolver {
+  @FieldResolver(() => User, {
+    nullable: true,
+    description: 'The user, with a hashed username as in lists. Null for a deleted user.',
+  })
+  @IssuerLevelScope('issuers.users', 'read')
+  user(@Ctx() context: Context, @Root() session: SessionRow) {
+    return loadUser(context, session, session.userId)
+  }
+}
+
+@Resolver(() => PersonalToken)
+export class PersonalTokenUserResolver {
+  @FieldResolver(() => User, {
+    nullable: true,
+    description: 'The user for whom the token acts, with a hashed username as in lists. Null for a deleted user.',
+  })
+  @IssuerLevelScope('issuers.users', 'read')
+  user(@Ctx() context: Context, @Root() token: PersonalTokenRow) {
+    return loadUser(context, token, token.userId)
+  }
+}
+
+@Resolver(() => Event)
+export class EventUserResolver {
+  @FieldResolver(() => User, {
+    nullable: true,
+    description:
+      'The user whom the event is about, with a hashed username as in lists. Null for an event without a user and for a deleted user.',
+  })
+  @IssuerLevelScope('issuers.users', 'read')
+  user(@Ctx() context: Context, @Root() { accountId, issuerId, userId }: EventRow) {
+    return issuerId && userId ? loadUser(context, { accountId, issuerId }, userId) : null
   }
 }

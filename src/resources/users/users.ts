@@ -1,17 +1,16 @@
 /** Users of an issuer (docs/contract.md#users, docs/contract.md#user-endpoints). */
-import { z } from 'zod'
 import { canonicalJson } from '../../kernel/canonical-json.js'
 import { conflict, invalidField } from '../../kernel/errors.js'
 import { newId } from '../../kernel/ids.js'
-import { checkInput, fieldSchemas } from '../../kernel/input.js'
+import { checkInput, checkMergedMetadata } from '../../kernel/input.js'
 import { limits } from '../../kernel/limits.js'
-import { mergeMetadata } from '../../kernel/merge-patch.js'
 import type { Context } from '../../platform/context.js'
 import { type Prisma, type User } from '../../platform/postgres/database.js'
 import { isDuplicate } from '../../platform/postgres/errors.js'
 import { transaction } from '../../platform/postgres/transaction.js'
 import { requireAuthorityOfUser, requireGrantableScopes, requireScope } from '../authority.js'
 import { requireNotConsoleOwner } from '../console-path.js'
+import type { UpdateValues } from '../declaration.js'
 import type { EventType } from '../events/event-catalog.js'
 import { changesBetween } from '../events/event-fields.js'
 import { recordEvent } from '../events/record-event.js'
@@ -26,63 +25,14 @@ import {
   whereIssuerNotDeleted,
 } from '../resource-path.js'
 import { endSessionsOfUser, invalidateSignIns } from '../sessions/sessions.js'
-import { profileRules } from './profile.js'
-import { checkUsername, rawEmailOf, type UsernameType, usernameColumns, usernameTypes } from './usernames.js'
-
-export const userStatuses = [
-  'active',
-  'suspended',
-  'blocked',
-  'disabled',
-  'deleted',
-  'pending_approval',
-  'pending_deletion',
-] as const
-export type UserStatus = (typeof userStatuses)[number]
-export const writableUserStatuses = ['active', 'suspended', 'blocked'] as const
+import { createRules, type User as UserFields, type UsernameType, updateRules, writableUserStatuses } from './user.js'
+import { checkUsername, rawEmailOf, usernameColumns } from './usernames.js'
 
 /**
  * How a user was created. The origin determines what the first verification of the user's email address removes
  * (decision 0048).
  */
 export type UserOrigin = 'sign_up' | 'invitation' | 'import' | 'administrator'
-
-const status = z.enum(writableUserStatuses, `must be one of ${writableUserStatuses.join(', ')}.`)
-const objectFields = {
-  profile: profileRules.optional(),
-  security: fieldSchemas.object.optional(),
-  compliance: fieldSchemas.object.optional(),
-  preferences: fieldSchemas.object.optional(),
-  customFields: fieldSchemas.object.optional(),
-}
-
-const createRules = z.strictObject({
-  usernameType: z.enum(usernameTypes, `must be one of ${usernameTypes.join(', ')}.`),
-  username: fieldSchemas.text(limits.maxUsernameLength),
-  ...objectFields,
-  scopes: fieldSchemas.scopes.optional(),
-  metadata: fieldSchemas.metadata.optional(),
-  requiresApproval: fieldSchemas.boolean.optional(),
-  signupReason: fieldSchemas.text().nullable().optional(),
-  triggeredRule: fieldSchemas.text().nullable().optional(),
-  emailVerified: fieldSchemas.boolean.optional(),
-  status: status.optional(),
-  region: fieldSchemas.text(64).nullable().optional(),
-})
-
-const updateRules = z.strictObject({
-  status: status.optional(),
-  statusAt: fieldSchemas.timestamp.optional(),
-  statusReason: fieldSchemas.text().nullable().optional(),
-  statusBy: fieldSchemas.text(limits.maxNameLength).optional(),
-  usernameType: z.enum(usernameTypes, `must be one of ${usernameTypes.join(', ')}.`).optional(),
-  username: fieldSchemas.text(limits.maxUsernameLength).optional(),
-  ...objectFields,
-  scopes: fieldSchemas.scopes.optional(),
-  approval: fieldSchemas.object.optional(),
-  metadata: fieldSchemas.metadata.optional(),
-  emailVerified: fieldSchemas.boolean.optional(),
-})
 
 /**
  * Scope for changing a credential of a user. To change an existing user, the caller also needs every platform scope
@@ -113,9 +63,9 @@ export async function createUser(
 ): Promise<User> {
   const values = checkInput(createRules, input)
   checkUsername(values.usernameType, values.username)
-  requireGrantableScopes(context, values.scopes ?? [])
+  requireGrantableScopes(context, values.scopes)
   if (values.emailVerified) requireScope(context, CREDENTIALS_WRITE_SCOPE)
-  const emailVerified = options.isEmailVerified === true || values.emailVerified === true
+  const emailVerified = options.isEmailVerified === true || values.emailVerified
   if (values.requiresApproval && values.status !== undefined) {
     throw invalidField(
       'status',
@@ -132,18 +82,13 @@ export async function createUser(
           id: options.id ?? newId('usr', now),
           accountId: path.accountId,
           issuerId: path.issuerId,
+          ...values,
           ...usernameColumns(tx, issuer, values.usernameType, values.username),
-          ...jsonColumns(values),
-          scopes: values.scopes ?? [],
-          requiresApproval: values.requiresApproval ?? false,
-          signupReason: values.signupReason ?? null,
-          triggeredRule: values.triggeredRule ?? null,
           emailVerified,
           emailEverVerified: emailVerified,
           origin: options.origin ?? 'administrator',
           status: values.requiresApproval ? 'pending_approval' : (values.status ?? 'active'),
           statusAt: now,
-          region: values.region ?? null,
           createdAt: now,
           updatedAt: now,
         },
@@ -172,19 +117,7 @@ export async function updateUser(
   return withUsernameConflict(() =>
     updateUserWithLock(context, path, 'user.updated', ifMatch, async (user, tx) => {
       requireGrantableScopes(tx, values.scopes ?? [], user.scopes)
-      const {
-        usernameType,
-        username,
-        metadata,
-        profile,
-        security,
-        compliance,
-        preferences,
-        customFields,
-        approval,
-        emailVerified,
-        ...rest
-      } = values
+      const { usernameType, username, profile, metadata, emailVerified } = values
       const usernameChanged = usernameType !== undefined || username !== undefined
       const nextType = usernameType ?? (user.usernameType as UsernameType)
       const nextUsername = (username ?? user.username).trim()
@@ -201,14 +134,12 @@ export async function updateUser(
       if (credentialChanged && (emailVerifiedChanged || (await canSignIn(tx, user))))
         requireScope(tx, CREDENTIALS_WRITE_SCOPE)
       return {
-        ...rest,
+        ...values,
         ...statusColumns(tx, user, values),
-        ...jsonColumns({ profile, security, compliance, preferences, customFields, approval }),
         // The new address has not been verified.
-        ...(emailChanged && { emailVerified: false }),
-        ...(emailVerified !== undefined && { emailVerified }),
+        ...(emailChanged && { emailVerified: emailVerified ?? false }),
         ...(usernameChanged && usernameColumns(tx, await requireIssuer(tx, path), nextType, nextUsername)),
-        ...(metadata && { metadata: mergeAndCheckMetadata(user.metadata, metadata) }),
+        ...(metadata && { metadata: checkMergedMetadata(user.metadata, metadata) as Prisma.InputJsonObject }),
       }
     }),
   )
@@ -286,7 +217,7 @@ export const userEventSubject = ({ accountId, issuerId, id }: { accountId: strin
  * operations.
  * @throws invalid_request if the current status cannot be changed by `updateUser`
  */
-function statusColumns(context: Context, user: User, values: z.infer<typeof updateRules>) {
+function statusColumns(context: Context, user: User, values: UpdateValues<UserFields>) {
   if (values.status === undefined || values.status === user.status) return {}
   if (!(writableUserStatuses as readonly string[]).includes(user.status)) {
     throw invalidField('status', 'invalid_transition', `cannot be changed while the user is ${user.status}.`)
@@ -301,16 +232,6 @@ function statusColumns(context: Context, user: User, values: z.infer<typeof upda
 /** Returns whether the user has a verifier, or a verified email address, which can allow a sign-in by email. */
 async function canSignIn(context: Context, { id, issuerId, emailVerified }: User): Promise<boolean> {
   return emailVerified || (await context.db.verifier.count({ where: { userId: id, issuerId } })) > 0
-}
-
-function jsonColumns(values: { [name: string]: unknown }): Record<string, Prisma.InputJsonObject> {
-  const names = ['profile', 'security', 'compliance', 'preferences', 'customFields', 'metadata', 'approval']
-  const given = names.filter((name) => values[name] !== undefined)
-  return Object.fromEntries(given.map((name) => [name, values[name] as Prisma.InputJsonObject]))
-}
-
-function mergeAndCheckMetadata(before: unknown, patch: Record<string, unknown>): Prisma.InputJsonObject {
-  return checkInput(fieldSchemas.metadata, mergeMetadata(before, patch), ['metadata']) as Prisma.InputJsonObject
 }
 
 async function withUsernameConflict<T>(work: () => Promise<T>): Promise<T> {

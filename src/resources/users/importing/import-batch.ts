@@ -3,62 +3,23 @@
  * (the continuation) is encrypted and returned to the client, which sends it with the next batch, so the server does
  * not store it. A repeated batch imports no user twice (docs/decisions/0038).
  */
-import { z } from 'zod'
 import { invalidField } from '../../../kernel/errors.js'
-import { checkInput, fieldSchemas } from '../../../kernel/input.js'
+import { checkInput } from '../../../kernel/input.js'
 import { limits } from '../../../kernel/limits.js'
 import type { Context } from '../../../platform/context.js'
 import { requireFullAuthorityIfConsoleIssuer } from '../../authority.js'
 import { type InIssuer, requireIssuer } from '../../resource-path.js'
-import { usernameTypes } from '../usernames.js'
-import {
-  detectSource,
-  emptyTotals,
-  type ImportRefusal,
-  type ImportTotals,
-  importLines,
-  recordImport,
-} from './import-users.js'
+import { detectSource, emptyTotals, type ImportTotals, importLines, recordImport } from './import-users.js'
 import { type Source, sources } from './sources.js'
-
-const batchRules = z.strictObject({
-  source: z.enum(sources).nullable().optional(),
-  dryRun: fieldSchemas.boolean,
-  login: z.enum(usernameTypes).nullable().optional(),
-  dropUnsupported: fieldSchemas.boolean.nullable().optional(),
-  records: z
-    .array(z.strictObject({ line: z.number(), text: z.string() }))
-    .max(limits.maxImportBatchRecords, `must have at most ${limits.maxImportBatchRecords} records.`),
-  continues: z.string().nullable().optional(),
-  last: fieldSchemas.boolean,
-})
-
-/** A user who was imported or, in a dry run, would be imported. */
-export interface AcceptedUser {
-  /** Line of the file where the record begins. */
-  line: number
-  externalId: string
-  /** Null in a dry run. */
-  userId: string | null
-  /** The hashed username, as in lists of users, by which the client detects duplicates in a file. */
-  usernameHash: string
-}
-
-/** The result of a batch, with the continuation for the next one. */
-export interface ImportBatchResult extends ImportTotals {
-  source: Source
-  refusals: ImportRefusal[]
-  users: AcceptedUser[]
-  continuation: string
-}
+import { type ImportedPortion, type ImportedUser, type ImportRefusal, importRules } from './user-import.js'
 
 /**
  * Imports a batch. The last batch records the event of the whole import (docs/decisions/0035), except in a dry run.
  * @throws not_found, invalid_request, insufficient_scope if the issuer is the console issuer and the caller does not
  *   have full authority
  */
-export async function importBatch(context: Context, path: InIssuer, input: unknown): Promise<ImportBatchResult> {
-  const { records, dryRun, login, dropUnsupported, continues, last, ...options } = checkInput(batchRules, input)
+export async function importBatch(context: Context, path: InIssuer, input: unknown): Promise<ImportedPortion> {
+  const { records, dryRun, login, dropUnsupported, continues, last, ...options } = checkInput(importRules, input)
   await requireIssuer(context, path)
   await requireFullAuthorityIfConsoleIssuer(context, path.issuerId)
   const before = continues ? decryptContinuation(context, path, dryRun, continues) : undefined
@@ -71,7 +32,7 @@ export async function importBatch(context: Context, path: InIssuer, input: unkno
     )
   }
   const refusals: ImportRefusal[] = []
-  const users: AcceptedUser[] = []
+  const users: ImportedUser[] = []
   const totals = await importLines(context, path, records, {
     source,
     dryRun,

@@ -16,6 +16,7 @@ import { fromKeycloak, isKeycloak } from './keycloak.js'
 import { fromLogto, isLogto } from './logto.js'
 import { checkRecord, type ImportChoices, type ImportRecord, RecordError } from './record.js'
 import type { Source } from './sources.js'
+import type { ImportRefusal } from './user-import.js'
 import { isJsonObject, type JsonObject } from './values.js'
 import {
   createPreparer,
@@ -52,18 +53,6 @@ export interface ImportLine {
   line: number
   /** JSON text of the record; undefined if it is too large to be read. */
   text: string | undefined
-}
-
-/** A record that cannot be imported. */
-export interface ImportRefusal {
-  line: number
-  /** The id of the user in the other product; null if it could not be read. */
-  externalId: string | null
-  /** A stable error code. */
-  reason: string
-  message: string
-  /** How to fix the record. */
-  fix: string
 }
 
 /** Numbers of records and users of an import or a batch. A dry run counts users who would be imported as imported. */

@@ -6,7 +6,8 @@ import { limits } from '../../../kernel/limits.js'
 import { isPlatformScope } from '../../../kernel/scopes.js'
 import { passwordHashError } from '../../../platform/crypto/password-hashes.js'
 import { profileRules } from '../profile.js'
-import { checkUsername, isEmail, type UsernameType, usernameTypes } from '../usernames.js'
+import { UsernameType } from '../user.js'
+import { checkUsername, isEmail } from '../usernames.js'
 
 /** A user of another product or another Gatehouse deployment. */
 export interface ImportRecord {
@@ -56,7 +57,7 @@ export class RecordError extends Error {
 const optionalObject = fieldSchemas.object.optional()
 const recordRules = z.strictObject({
   externalId: fieldSchemas.text(limits.maxImportedExternalIdLength).min(1, 'must not be empty.'),
-  names: z.partialRecord(z.enum(usernameTypes), fieldSchemas.text(limits.maxUsernameLength)),
+  names: z.partialRecord(z.enum(UsernameType), fieldSchemas.text(limits.maxUsernameLength)),
   emailVerified: fieldSchemas.boolean.optional(),
   profile: profileRules.optional(),
   security: optionalObject,
@@ -101,7 +102,7 @@ export interface CheckedRecord extends ImportRecord {
  */
 export function checkRecord(record: ImportRecord, { login, dropUnsupported }: ImportChoices): CheckedRecord {
   checkShape(record)
-  const usernameType = [...login, ...usernameTypes].find((type) => record.names[type]?.trim())
+  const usernameType = [...login, ...Object.values(UsernameType)].find((type) => record.names[type]?.trim())
   if (!usernameType) {
     throw new RecordError(
       'no_username',
