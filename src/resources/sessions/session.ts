@@ -78,7 +78,7 @@ export class Session {
   readonly authTime!: number
   @Property(() => String, {
     description: 'The authentication context class, like the claim acr. Null if unknown.',
-    example: 'urn:svc:method:passkey',
+    example: 'urn:svc:method:password',
     nullable: true,
   })
   readonly acr!: string | null
