@@ -2,10 +2,13 @@
  * Lists and searches users (docs/contract.md#user-endpoints). Without a search, each page is one index range scan that
  * starts at the cursor, so the cost of a page does not depend on its position in the list.
  */
+import { snakeCase } from '../../kernel/field-names.js'
 import { checkPageLimit, type Page, type PageRequest, toPage } from '../../kernel/pagination.js'
 import type { Context } from '../../platform/context.js'
-import { sql, type User } from '../../platform/postgres/database.js'
+import { sql, type User as UserRow } from '../../platform/postgres/database.js'
+import { propertiesOf } from '../declaration.js'
 import { type InIssuer, type InUser, requireIssuer, whereBelowCursor } from '../resource-path.js'
+import { User } from './user.js'
 import { usernameKeyOf } from './usernames.js'
 
 export interface UserFilter {
@@ -14,15 +17,13 @@ export interface UserFilter {
 }
 
 /** A user with the hashed username instead of the username. */
-export type ListedUser = Omit<User, 'usernameKey' | 'usernameHash' | 'purgeAt'>
+export type ListedUser = Omit<UserRow, 'usernameKey' | 'usernameHash' | 'purgeAt'>
 
-const columns = `
-  u.id, u.account_id AS "accountId", u.issuer_id AS "issuerId", u.username_type AS "usernameType",
-  u.username_hash AS username, u.profile, u.security, u.compliance, u.preferences, u.custom_fields AS "customFields",
-  coalesce(u.scopes, '{}') AS scopes, u.metadata, u.requires_approval AS "requiresApproval",
-  u.signup_reason AS "signupReason", u.triggered_rule AS "triggeredRule", u.email_verified AS "emailVerified",
-  u.status, u.status_at AS "statusAt", u.status_reason AS "statusReason", u.status_by AS "statusBy", u.approval,
-  u.region, u.created_at AS "createdAt", u.updated_at AS "updatedAt"`
+/** SQL expressions of the fields that are not simply columns. */
+const expressions: Record<string, string> = { username: 'u.username_hash', scopes: `coalesce(u.scopes, '{}')` }
+const columns = propertiesOf(User)
+  .map(({ name }) => `${expressions[name] ?? `u.${snakeCase(name)}`} AS "${name}"`)
+  .join(', ')
 
 /**
  * SQL: the id with the collation by which lists are sorted. Only the indexes for lists have this collation. Without it
