@@ -25,7 +25,12 @@ const keyFields = {
   credentialId: base64url(1023).optional(),
   publicKey: base64url(2048).optional(),
   algorithm: z.int('must be a whole number.').optional(),
-  signCount: z.int('must be a whole number.').min(0, 'must not be negative.').optional(),
+  signCount: z
+    .int('must be a whole number.')
+    .min(0, 'must not be negative.')
+    // The largest value of the GraphQL type Int.
+    .max(2_147_483_647, 'must be at most 2147483647.')
+    .optional(),
   transports: transports.nullable().optional(),
   aaguid: z
     .string('must be a string.')

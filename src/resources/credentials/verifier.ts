@@ -90,12 +90,11 @@ export abstract class AnyVerifier {
   readonly updatedAt!: number
 }
 
-const credentialIdDescription = 'The credential ID in base64url.'
 const algorithms = '-7 (ES256), -8 (EdDSA) or -257 (RS256)'
 
 @ObjectType({ description: 'The public properties of a passkey.' })
 export class Passkey {
-  @Property(() => String, { description: credentialIdDescription, example: 'o0mXbFv7W1xX2mSQ' })
+  @Property(() => String, { description: 'The credential ID in base64url.', example: 'o0mXbFv7W1xX2mSQ' })
   readonly credentialId!: string
   @Property(() => Int, { description: `The COSE algorithm of the key: ${algorithms}.`, example: -7 })
   readonly algorithm!: number
@@ -221,7 +220,7 @@ export class CreateVerifierInput {
   createdBy?: string | null
   @Optional(() => String, 'For a totp_enrollment, required: the issuer name in the authenticator app.', 'Acme')
   issuerName?: string | null
-  @Optional(() => String, `For a passkey: ${credentialIdDescription}`.replace('The', 'the'))
+  @Optional(() => String, 'For a passkey: the credential ID in base64url.')
   credentialId?: string | null
   @Optional(() => String, 'For a passkey: the public key, a COSE_Key in base64url.')
   publicKey?: string | null

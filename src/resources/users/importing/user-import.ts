@@ -46,7 +46,7 @@ export class ImportUsersInput {
       'The type of identifier that becomes the username; email by default. A user without it gets another identifier as the username.',
     example: 'email',
     nullable: true,
-    rule: z.enum(UsernameType).nullable(),
+    rule: fieldSchemas.oneOf(Object.values(UsernameType)).nullable(),
   })
   login?: UsernameType | null
   @Property(() => Boolean, {
