@@ -3,7 +3,7 @@ import type { Context } from '../../platform/context.js'
 import type { Agent as AgentRow } from '../../platform/postgres/database.js'
 import { relatedPage } from '../../platform/postgres/loader.js'
 import { CreateInput, UpdateInput } from '../declaration.js'
-import { IdempotencyKey, IfMatch, IssuerPath, PageArgs, Scope, SearchablePageArgs } from '../graphql-types.js'
+import { IdempotencyKey, IfMatch, IssuerPath, RelationArgs, Scope, SearchablePageArgs } from '../graphql-types.js'
 import { Agent, AgentPage, AgentStatus } from './agent.js'
 import { createAgent, deleteAgent, getAgent, listAgents, updateAgent } from './agents.js'
 import { AgentVerifierPage } from './verifier.js'
@@ -93,7 +93,7 @@ export class AgentResolver {
   verifiers(
     @Ctx() context: Context,
     @Root() { accountId, issuerId, id }: AgentRow,
-    @Args(() => PageArgs) page: PageArgs,
+    @Args(() => RelationArgs) page: RelationArgs,
   ) {
     return relatedPage(context, page, {
       key: id,

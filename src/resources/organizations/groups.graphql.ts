@@ -3,7 +3,15 @@ import type { Context } from '../../platform/context.js'
 import type { Organization as OrganizationRow } from '../../platform/postgres/database.js'
 import { relatedPage } from '../../platform/postgres/loader.js'
 import { CreateInput, Input, UpdateInput } from '../declaration.js'
-import { IdempotencyKey, IfMatch, OrganizationPath, PageArgs, Scope, SearchablePageArgs } from '../graphql-types.js'
+import {
+  IdempotencyKey,
+  IfMatch,
+  OrganizationPath,
+  PageArgs,
+  RelationArgs,
+  Scope,
+  SearchablePageArgs,
+} from '../graphql-types.js'
 import { AddOrganizationGroupMemberInput, OrganizationGroup, OrganizationGroupPage } from './group.js'
 import {
   addGroupMember,
@@ -133,7 +141,7 @@ export class GroupResolver {
     description: 'The members of the group, in the order in which they joined the organization, latest first.',
   })
   @Scope('issuers.organizations.groups', 'read')
-  members(@Ctx() context: Context, @Root() group: Group, @Args(() => PageArgs) page: PageArgs) {
+  members(@Ctx() context: Context, @Root() group: Group, @Args(() => RelationArgs) page: RelationArgs) {
     return relatedPage(context, page, {
       key: group.id,
       firstPages: newestMembersOfGroups,
@@ -157,7 +165,7 @@ export class OrganizationGroupsResolver {
   groups(
     @Ctx() context: Context,
     @Root() { accountId, issuerId, id }: OrganizationRow,
-    @Args(() => PageArgs) page: PageArgs,
+    @Args(() => RelationArgs) page: RelationArgs,
   ) {
     return relatedPage(context, page, {
       key: id,

@@ -6,7 +6,7 @@ import type {
 } from '../../platform/postgres/database.js'
 import { loader, relatedPage } from '../../platform/postgres/loader.js'
 import { CreateInput } from '../declaration.js'
-import { IdempotencyKey, OrganizationPath, PageArgs, ReturnsSecret, Scope } from '../graphql-types.js'
+import { IdempotencyKey, OrganizationPath, PageArgs, RelationArgs, ReturnsSecret, Scope } from '../graphql-types.js'
 import { InvitationStatus, OrganizationInvitation, OrganizationInvitationPage } from './invitation.js'
 import {
   createInvitation,
@@ -130,7 +130,7 @@ export class OrganizationInvitationsResolver {
   invitations(
     @Ctx() context: Context,
     @Root() { accountId, issuerId, id }: OrganizationRow,
-    @Args(() => PageArgs) page: PageArgs,
+    @Args(() => RelationArgs) page: RelationArgs,
   ) {
     return relatedPage(context, page, {
       key: id,

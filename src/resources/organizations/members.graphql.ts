@@ -4,7 +4,7 @@ import type { Context } from '../../platform/context.js'
 import type { Organization as OrganizationRow } from '../../platform/postgres/database.js'
 import { loader, relatedPage } from '../../platform/postgres/loader.js'
 import { CreateInput, UpdateInput } from '../declaration.js'
-import { IdempotencyKey, IssuerLevelScope, OrganizationPath, PageArgs, Scope } from '../graphql-types.js'
+import { IdempotencyKey, IssuerLevelScope, OrganizationPath, PageArgs, RelationArgs, Scope } from '../graphql-types.js'
 import { User } from '../users/user.js'
 import { OrganizationGroupPage } from './group.js'
 import { MemberStatus, OrganizationMember, OrganizationMemberPage } from './member.js'
@@ -129,7 +129,7 @@ export class MemberResolver {
     description: 'The groups of the member, newest first. The field `groups` contains only their ids.',
   })
   @Scope('issuers.organizations.groups', 'read')
-  groupObjects(@Ctx() context: Context, @Root() { id }: Member, @Args(() => PageArgs) page: PageArgs) {
+  groupObjects(@Ctx() context: Context, @Root() { id }: Member, @Args(() => RelationArgs) page: RelationArgs) {
     return relatedPage(context, page, {
       key: id,
       firstPages: groupsOfMembers,
@@ -154,7 +154,7 @@ export class OrganizationMembersResolver {
   members(
     @Ctx() context: Context,
     @Root() { accountId, issuerId, id }: OrganizationRow,
-    @Args(() => PageArgs) page: PageArgs,
+    @Args(() => RelationArgs) page: RelationArgs,
   ) {
     return relatedPage(context, page, {
       key: id,

@@ -13,7 +13,7 @@ import {
   IfMatch,
   IssuerPath,
   OrganizationPath,
-  PageArgs,
+  RelationArgs,
   Scope,
   SearchablePageArgs,
 } from '../graphql-types.js'
@@ -118,7 +118,7 @@ export class OrganizationResolver {
   async apiKeys(
     @Ctx() context: Context,
     @Root() { accountId, issuerId, id, status }: OrganizationRow,
-    @Args(() => PageArgs) page: PageArgs,
+    @Args(() => RelationArgs) page: RelationArgs,
   ) {
     const keys = await relatedPage(context, page, {
       key: id,
@@ -139,7 +139,7 @@ export class UserOrganizationsResolver {
     description: 'The organizations of the user, latest joined first.',
   })
   @Scope('issuers.organizations', 'read')
-  organizations(@Ctx() context: Context, @Root() user: UserRow, @Args(() => PageArgs) page: PageArgs) {
+  organizations(@Ctx() context: Context, @Root() user: UserRow, @Args(() => RelationArgs) page: RelationArgs) {
     return relatedPage(context, page, {
       key: user.id,
       firstPages: organizationsOfUsers,

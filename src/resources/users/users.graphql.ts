@@ -12,7 +12,15 @@ import { listVerifiers, verifiersOf } from '../credentials/verifiers.js'
 import { CreateInput, UpdateInput } from '../declaration.js'
 import { eventLoaderKey, listEvents, newestEventsOf } from '../events/event-list.js'
 import { Event, EventPage } from '../events/events.graphql.js'
-import { IdempotencyKey, IfMatch, IssuerLevelScope, IssuerPath, PageArgs, Scope } from '../graphql-types.js'
+import {
+  IdempotencyKey,
+  IfMatch,
+  IssuerLevelScope,
+  IssuerPath,
+  PageArgs,
+  RelationArgs,
+  Scope,
+} from '../graphql-types.js'
 import { PersonalToken, PersonalTokenPage } from '../keys/personal-token.js'
 import { listPersonalTokens } from '../keys/personal-tokens.js'
 import { tokensOfUsers } from '../keys/relations.js'
@@ -105,14 +113,14 @@ export class UserResolver {
 
   @FieldResolver(() => SessionPage, { nullable: true, description: 'The sessions of the user, newest first.' })
   @Scope('issuers.sessions', 'read')
-  sessions(@Ctx() context: Context, @Root() user: UserRow, @Args(() => PageArgs) page: PageArgs) {
+  sessions(@Ctx() context: Context, @Root() user: UserRow, @Args(() => RelationArgs) page: RelationArgs) {
     const list = () => listSessions(context, userPathOf(user), {}, page)
     return relatedPage(context, page, { key: user.id, firstPages: sessionsOf, list })
   }
 
   @FieldResolver(() => VerifierPage, { nullable: true, description: 'The credentials of the user, newest first.' })
   @Scope('issuers.users.verifiers', 'read')
-  verifiers(@Ctx() context: Context, @Root() user: UserRow, @Args(() => PageArgs) page: PageArgs) {
+  verifiers(@Ctx() context: Context, @Root() user: UserRow, @Args(() => RelationArgs) page: RelationArgs) {
     const list = () => listVerifiers(context, userPathOf(user), page)
     return relatedPage(context, page, { key: user.id, firstPages: verifiersOf, list })
   }
@@ -122,14 +130,14 @@ export class UserResolver {
     description: 'The personal tokens of the user, newest first.',
   })
   @Scope('issuers.users.tokens', 'read')
-  tokens(@Ctx() context: Context, @Root() user: UserRow, @Args(() => PageArgs) page: PageArgs) {
+  tokens(@Ctx() context: Context, @Root() user: UserRow, @Args(() => RelationArgs) page: RelationArgs) {
     const list = () => listPersonalTokens(context, userPathOf(user), {}, page)
     return relatedPage(context, page, { key: user.id, firstPages: tokensOfUsers, list })
   }
 
   @FieldResolver(() => EventPage, { nullable: true, description: 'The events of the user, newest first.' })
   @Scope('events', 'read')
-  events(@Ctx() context: Context, @Root() { accountId, id }: UserRow, @Args(() => PageArgs) page: PageArgs) {
+  events(@Ctx() context: Context, @Root() { accountId, id }: UserRow, @Args(() => RelationArgs) page: RelationArgs) {
     return relatedPage(context, page, {
       key: eventLoaderKey(accountId, id),
       firstPages: newestEventsOf.user,
