@@ -3,7 +3,8 @@
  * (docs/contract.md#accounts).
  */
 import type { Config } from '../config.js'
-import { type BillingMode, billingOf, setBillingModeOverride } from '../resources/accounts/billing.js'
+import type { BillingMode } from '../resources/accounts/account.js'
+import { billingOf, setBillingModeOverride } from '../resources/accounts/billing.js'
 import { paymentReferenceOf } from '../resources/payments/credits.js'
 import { creditFoundPayment, rejectUnresolved } from '../resources/payments/manual-resolution.js'
 import { exitCodes } from './command.js'

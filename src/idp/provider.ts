@@ -4,7 +4,7 @@
  */
 import Provider, { errors } from 'oidc-provider'
 import type { Gatehouse } from '../platform/context.js'
-import { authMethodKinds } from '../resources/issuers/auth-methods.js'
+import { AuthMethodKind } from '../resources/issuers/auth-method.js'
 import { claimsByScope, findAccount, type PresentedToken } from './account/account.js'
 import { clientRowOf } from './client/client.js'
 import { isOriginAllowed } from './client/cors.js'
@@ -107,7 +107,7 @@ export function createProvider({ config }: Gatehouse): OpenIdProvider {
       iss: null,
       sid: null,
     },
-    acrValues: ['urn:svc:assurance:loa1', ...authMethodKinds.map(acrOfMethod)],
+    acrValues: ['urn:svc:assurance:loa1', ...Object.keys(AuthMethodKind).map(acrOfMethod)],
     subjectTypes: ['public'],
     clientAuthMethods: ['client_secret_basic', 'client_secret_post', 'none'],
     clientDefaults: {

@@ -42,9 +42,9 @@ export const UpdatedAt = () =>
   })
 
 /** A description for administrators, which can be null. */
-export const Description = () =>
+export const Description = (description = 'A description for administrators.') =>
   Property(() => String, {
-    description: 'A description for administrators.',
+    description,
     nullable: true,
     rule: fieldSchemas.description,
     create: 'optional',

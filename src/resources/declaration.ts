@@ -28,6 +28,8 @@ export interface PropertyOptions {
   nullable?: boolean
   /** How a value in an input is checked. The default depends on the type for enums, Boolean and JSONObject. */
   rule?: z.ZodType
+  /** The type of the field in inputs if it differs. */
+  inputType?: FieldType
   /** Whether the input of the creation has the field. */
   create?: 'required' | 'optional'
   /** The value of a field that the input of the creation omits. The default is null if the rule accepts null. */
@@ -190,7 +192,7 @@ function derivedInput(Resource: ClassType, action: 'create' | 'update', defaultN
   for (const property of properties) {
     const description = (action === 'update' && property.updateDescription) || property.description
     const nullable = !isRequired(property, action)
-    Field(property.type, { nullable, description })(Derived.prototype, property.name)
+    Field(property.inputType ?? property.type, { nullable, description })(Derived.prototype, property.name)
   }
   return inputParameter(Derived, { name, rules: rulesOf(Resource, action, omit), properties, nullable: false })
 }

@@ -1,47 +1,33 @@
-import {
-  Arg,
-  Args,
-  Ctx,
-  Field,
-  FieldResolver,
-  ID,
-  InputType,
-  Int,
-  Mutation,
-  ObjectType,
-  Query,
-  Resolver,
-  Root,
-} from 'type-graphql'
+import { Args, Ctx, FieldResolver, Mutation, Query, Resolver, Root } from 'type-graphql'
 import type { Context } from '../../platform/context.js'
 import type { Account as AccountRow, Domain as DomainRow } from '../../platform/postgres/database.js'
-import { loader, pageLoader } from '../../platform/postgres/loader.js'
-import { Domain } from '../domains/domains.graphql.js'
-import { eventLoaderKey, newestEventsOf } from '../events/event-list.js'
+import { loader, relatedPage } from '../../platform/postgres/loader.js'
+import { CreateInput, UpdateInput } from '../declaration.js'
+import { eventLoaderKey, listEvents, newestEventsOf } from '../events/event-list.js'
 import { EventPage } from '../events/events.graphql.js'
 import {
   AccountPath,
-  Authenticated,
-  InRest,
-  idempotencyKeyArg,
-  ifMatchArg,
-  JSONObject,
+  IdempotencyKey,
+  IfMatch,
   OperatorOnly,
-  pageType,
+  PageArgs,
   RecentSignIn,
   ReturnsSecret,
   Scope,
   SearchablePageArgs,
-  Timestamp,
 } from '../graphql-types.js'
-import { IssuerPage } from '../issuers/issuers.graphql.js'
-import { newestIssuersOf } from '../issuers/issuers.js'
+import { IssuerPage } from '../issuers/issuer.js'
+import { listIssuers, newestIssuersOf } from '../issuers/issuers.js'
 import { ApiKeyPage } from '../keys/api-key.js'
+import { listApiKeys } from '../keys/api-keys.js'
 import { apiKeysOfAccounts } from '../keys/relations.js'
 import { NotePage } from '../notes/notes.graphql.js'
+import { listNotes } from '../notes/notes.js'
 import { notesOf } from '../notes/relations.js'
 import { newestWebhooksOf } from '../webhooks/statistics.js'
 import { WebhookPage } from '../webhooks/webhooks.graphql.js'
+import { listWebhooks } from '../webhooks/webhooks.js'
+import { Account, AccountPage, type BillingMode, CreateAccountPayload } from './account.js'
 import {
   type AccountWithDomains,
   billingMode,
@@ -52,87 +38,6 @@ import {
   listDomainsOf,
   updateAccount,
 } from './accounts.js'
-
-@ObjectType({ description: 'An account (tenant): the top-level administrative and billing entity.' })
-export class Account {
-  @Field(() => ID)
-  id!: string
-  @Field(() => String, { nullable: true })
-  name!: string | null
-  @Field(() => String, { nullable: true, description: 'A description in Markdown.' })
-  description!: string | null
-  @Field(() => String, { nullable: true })
-  logoUrl!: string | null
-  @Field(() => String, { nullable: true, description: 'The owner, a user of the console issuer.' })
-  ownerUserId!: string | null
-  @Field(() => ID, {
-    nullable: true,
-    description: 'The organization of the console issuer whose members administer this account.',
-  })
-  adminOrgId!: string | null
-  @Field(() => JSONObject)
-  metadata!: object
-  @Field(() => Timestamp)
-  createdAt!: number
-  @Field(() => Timestamp)
-  updatedAt!: number
-}
-
-@ObjectType()
-class AccountPage extends pageType(Account) {}
-
-@ObjectType({ description: 'The first API key of a new account. Only this response contains the secret.' })
-class FirstApiKey {
-  @Field(() => ID)
-  id!: string
-  @Field(() => String)
-  secretPlain!: string
-}
-
-@ObjectType()
-class CreateAccountPayload {
-  @Field(() => Account)
-  account!: Account
-  @Field(() => FirstApiKey)
-  apiKey!: FirstApiKey
-}
-
-@InputType()
-class CreateAccountInput {
-  @Field(() => String, { nullable: true })
-  name?: string | null
-  @Field(() => String, { nullable: true })
-  description?: string | null
-  @Field(() => String, { nullable: true })
-  ownerUserId?: string | null
-  @Field(() => JSONObject, { nullable: true })
-  metadata?: object | null
-}
-
-@InputType()
-class DomainHostInput {
-  @Field(() => String)
-  host!: string
-}
-
-@InputType()
-class UpdateAccountInput {
-  @Field(() => String, { nullable: true })
-  name?: string | null
-  @Field(() => String, { nullable: true })
-  description?: string | null
-  @Field(() => String, { nullable: true })
-  logoUrl?: string | null
-  @Field(() => String, { nullable: true })
-  ownerUserId?: string | null
-  @Field(() => [DomainHostInput], {
-    nullable: true,
-    description: 'The complete set of domains. Domains that are not listed are removed.',
-  })
-  domains?: DomainHostInput[] | null
-  @Field(() => JSONObject, { nullable: true })
-  metadata?: object | null
-}
 
 @Resolver(() => Account)
 export class AccountResolver {
@@ -146,7 +51,7 @@ export class AccountResolver {
     return listAccounts(context, page)
   }
 
-  @Query(() => Account, { nullable: true })
+  @Query(() => Account, { nullable: true, description: 'Returns an account with its domains.' })
   @Scope('accounts', 'read')
   account(@Ctx() context: Context, @Args(() => AccountPath) path: AccountPath) {
     return getAccount(context, path)
@@ -161,92 +66,80 @@ export class AccountResolver {
   @ReturnsSecret()
   createAccount(
     @Ctx() context: Context,
-    @Arg('input', () => CreateAccountInput) input: CreateAccountInput,
-    @Arg('idempotencyKey', () => String, idempotencyKeyArg) _idempotencyKey?: string | null,
+    @CreateInput(Account) input: object,
+    @IdempotencyKey() _key?: string | null,
   ): Promise<CreatedAccount> {
     return createAccount(context, input)
   }
 
-  @Mutation(() => Account)
+  @Mutation(() => Account, {
+    description:
+      'Changes the given fields of an account. A change of the owner requires full authority on the account and, in the console, a recent sign-in; a change of the domains also requires the scopes for domains.',
+  })
   @Scope('accounts', 'write')
   updateAccount(
     @Ctx() context: Context,
     @Args(() => AccountPath) path: AccountPath,
-    @Arg('input', () => UpdateAccountInput) input: UpdateAccountInput,
-    @Arg('ifMatch', () => String, ifMatchArg) ifMatch?: string | null,
+    @UpdateInput(Account) input: object,
+    @IfMatch() ifMatch?: string | null,
   ) {
     return updateAccount(context, path, input, ifMatch)
   }
 
-  @FieldResolver(() => String, { description: 'The billing mode: gated or ungated. Read-only.' })
-  billingMode(@Ctx() context: Context, @Root() account: AccountWithDomains): Promise<string> {
+  @FieldResolver()
+  billingMode(@Ctx() context: Context, @Root() account: AccountWithDomains): Promise<BillingMode> {
     return billingMode(context, account)
   }
 
-  /** The domains are a part of the account, so a caller who can read the account needs no other scope to read them. */
-  @FieldResolver(() => [Domain])
-  @Authenticated()
-  @InRest()
+  @FieldResolver()
   async domains(@Ctx() context: Context, @Root() account: AccountWithDomains): Promise<DomainRow[]> {
     return account.domains ?? loader(context, listDomainsOf).load(account.id)
   }
 
-  @FieldResolver(() => IssuerPage, { nullable: true, description: 'The newest issuers. Use `issuers` for more pages.' })
+  @FieldResolver(() => IssuerPage, {
+    nullable: true,
+    description: 'The issuers of the account, newest first, without deleted ones.',
+  })
   @Scope('issuers', 'read')
-  issuers(
-    @Ctx() context: Context,
-    @Root() account: AccountRow,
-    @Arg('limit', () => Int, { nullable: true }) limit?: number | null,
-  ) {
-    return pageLoader(context, newestIssuersOf, limit).load(account.id)
+  issuers(@Ctx() context: Context, @Root() { id }: AccountRow, @Args(() => PageArgs) page: PageArgs) {
+    const list = () => listIssuers(context, { accountId: id }, page)
+    return relatedPage(context, page, { key: id, firstPages: newestIssuersOf, list })
   }
 
   @FieldResolver(() => ApiKeyPage, {
     nullable: true,
-    description: 'The newest API keys. Use `apiKeys` for more pages.',
+    description: 'The API keys of the account, newest first, without those of its organizations.',
   })
   @Scope('api_keys', 'read')
-  apiKeys(
-    @Ctx() context: Context,
-    @Root() account: AccountRow,
-    @Arg('limit', () => Int, { nullable: true }) limit?: number | null,
-  ) {
-    return pageLoader(context, apiKeysOfAccounts, limit).load(account.id)
+  apiKeys(@Ctx() context: Context, @Root() { id }: AccountRow, @Args(() => PageArgs) page: PageArgs) {
+    const list = () => listApiKeys(context, { accountId: id }, {}, page)
+    return relatedPage(context, page, { key: id, firstPages: apiKeysOfAccounts, list })
   }
 
   @FieldResolver(() => NotePage, {
     nullable: true,
-    description: 'Pinned notes first, then the newest. Use `notes` for more pages.',
+    description: 'The notes of the account: pinned notes first, then the newest.',
   })
   @Scope('notes', 'read')
-  notes(
-    @Ctx() context: Context,
-    @Root() account: AccountRow,
-    @Arg('limit', () => Int, { nullable: true }) limit?: number | null,
-  ) {
-    return pageLoader(context, notesOf, limit).load(account.id)
+  notes(@Ctx() context: Context, @Root() { id }: AccountRow, @Args(() => PageArgs) page: PageArgs) {
+    const list = () => listNotes(context, { accountId: id }, {}, page)
+    return relatedPage(context, page, { key: id, firstPages: notesOf, list })
   }
 
   @FieldResolver(() => WebhookPage, {
     nullable: true,
-    description: 'The newest webhooks. Use `webhooks` for more pages.',
+    description: 'The webhooks of the account, newest first, without deleted ones.',
   })
   @Scope('webhooks', 'read')
-  webhooks(
-    @Ctx() context: Context,
-    @Root() account: AccountRow,
-    @Arg('limit', () => Int, { nullable: true }) limit?: number | null,
-  ) {
-    return pageLoader(context, newestWebhooksOf, limit).load(account.id)
+  webhooks(@Ctx() context: Context, @Root() { id }: AccountRow, @Args(() => PageArgs) page: PageArgs) {
+    const list = () => listWebhooks(context, { accountId: id }, {}, page)
+    return relatedPage(context, page, { key: id, firstPages: newestWebhooksOf, list })
   }
 
-  @FieldResolver(() => EventPage, { nullable: true, description: 'The newest events. Use `events` for more pages.' })
+  @FieldResolver(() => EventPage, { nullable: true, description: 'The events of the account, newest first.' })
   @Scope('events', 'read')
-  events(
-    @Ctx() context: Context,
-    @Root() account: AccountRow,
-    @Arg('limit', () => Int, { nullable: true }) limit?: number | null,
-  ) {
-    return pageLoader(context, newestEventsOf.account, limit).load(eventLoaderKey(account.id, account.id))
+  events(@Ctx() context: Context, @Root() { id }: AccountRow, @Args(() => PageArgs) page: PageArgs) {
+    const list = () => listEvents(context, { accountId: id }, {}, page)
+    return relatedPage(context, page, { key: eventLoaderKey(id, id), firstPages: newestEventsOf.account, list })
   }
 }

@@ -1,9 +1,7 @@
 /** Accounts (docs/contract.md#accounts): the top-level resource. In the API, only operators can create them. */
-import { z } from 'zod'
 import { invalidField, notFound } from '../../kernel/errors.js'
 import { newId } from '../../kernel/ids.js'
-import { checkInput, fieldSchemas } from '../../kernel/input.js'
-import { limits } from '../../kernel/limits.js'
+import { checkInput } from '../../kernel/input.js'
 import { checkPageLimit, type Page, type PageRequest, toPage } from '../../kernel/pagination.js'
 import type { Context } from '../../platform/context.js'
 import { type Account, type Domain, type Prisma, sql } from '../../platform/postgres/database.js'
@@ -19,25 +17,8 @@ import { activePaymentMethodFlagsOf } from '../payments/payment-methods.js'
 import { requireRecentSignIn } from '../recent-sign-in.js'
 import { type InAccount, whereBelowCursor } from '../resource-path.js'
 import { searchNames } from '../search.js'
+import { type BillingMode, createRules, updateRules } from './account.js'
 import { administeredAccountIds, createAdministratorOrganization, findConsoleIssuer } from './administrators.js'
-
-const createRules = z.strictObject({
-  name: fieldSchemas.name.nullable().optional(),
-  description: fieldSchemas.description.optional(),
-  ownerUserId: fieldSchemas.text().nullable().optional(),
-  metadata: fieldSchemas.metadata.nullable().optional(),
-})
-
-const updateRules = z.strictObject({
-  name: fieldSchemas.name.nullable().optional(),
-  description: fieldSchemas.description.optional(),
-  logoUrl: fieldSchemas.url.optional(),
-  ownerUserId: fieldSchemas.text().optional(),
-  domains: z
-    .array(z.strictObject({ host: fieldSchemas.text(limits.maxHostLength) }), 'must be an array of {"host": …}.')
-    .optional(),
-  metadata: fieldSchemas.metadata.optional(),
-})
 
 /** An account with relations that are read in the same statement (`accountQuery`). */
 export interface AccountWithDomains extends Account {
@@ -99,9 +80,9 @@ export async function getAccount(context: Context, { accountId }: InAccount): Pr
  * Returns the billing mode of an account: the override that an operator has set; without one, `gated` if the account
  * has an active payment method, otherwise `ungated` (docs/contract.md#accounts).
  */
-export async function billingMode(context: Context, account: AccountWithDomains): Promise<string> {
+export async function billingMode(context: Context, account: AccountWithDomains): Promise<BillingMode> {
   const { billingModeOverride: override, paymentMethods } = account
-  if (override) return override
+  if (override) return override as BillingMode
   const gated = paymentMethods
     ? paymentMethods.length > 0
     : await loader(context, activePaymentMethodFlagsOf).load(account.id)
@@ -120,17 +101,15 @@ export interface CreatedAccount {
  * @throws invalid_request
  */
 export async function createAccount(context: Context, input: unknown): Promise<CreatedAccount> {
-  const values = checkInput(createRules, input)
+  const { metadata, ...values } = checkInput(createRules, input)
   const now = context.now()
   return transaction(context, async (tx) => {
-    if (values.ownerUserId) await requireConsoleUser(tx, values.ownerUserId)
+    if (values.ownerUserId !== null) await requireConsoleUser(tx, values.ownerUserId)
     const row = await tx.db.account.create({
       data: {
         id: newId('acc', now),
-        name: values.name ?? null,
-        description: values.description ?? null,
-        ownerUserId: values.ownerUserId ?? null,
-        metadata: (values.metadata ?? {}) as Prisma.InputJsonObject,
+        ...values,
+        metadata: metadata as Prisma.InputJsonObject,
         createdAt: now,
         updatedAt: now,
       },
@@ -158,7 +137,7 @@ export async function updateAccount(
 ): Promise<Account> {
   const { domains, metadata, ...values } = checkInput(updateRules, input)
   const hosts = domains?.map(({ host }) => host)
-  if (values.ownerUserId !== undefined) await requireConsoleUser(context, values.ownerUserId)
+  if (typeof values.ownerUserId === 'string') await requireConsoleUser(context, values.ownerUserId)
   return updateWithOptimisticLock<Account, Prisma.AccountUncheckedUpdateManyInput>(context, {
     resourceName: 'account',
     table: 'accounts',

@@ -10,14 +10,13 @@ import { updateWithOptimisticLock } from '../optimistic-lock.js'
 import { balanceOf } from '../payments/credits.js'
 import { openTopups } from '../payments/topup-attempts.js'
 import type { InAccount } from '../resource-path.js'
+import type { BillingMode } from './account.js'
 import { billingMode, getAccount } from './accounts.js'
-
-export type BillingMode = 'gated' | 'ungated'
 
 export interface Billing {
   account: Account
   /** The effective billing mode. */
-  mode: string
+  mode: BillingMode
   /** The billing mode that an operator has set; null for none. */
   override: string | null
   hasActivePaymentMethod: boolean

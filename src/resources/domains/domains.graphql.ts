@@ -1,21 +1,9 @@
-import {
-  Arg,
-  Args,
-  ArgsType,
-  Ctx,
-  Field,
-  FieldResolver,
-  ID,
-  InputType,
-  Mutation,
-  ObjectType,
-  Query,
-  Resolver,
-  Root,
-} from 'type-graphql'
+import { Args, ArgsType, Ctx, Field, FieldResolver, Mutation, Query, Resolver, Root } from 'type-graphql'
 import type { Context } from '../../platform/context.js'
 import type { Domain as DomainRow } from '../../platform/postgres/database.js'
-import { AccountPath, idempotencyKeyArg, PageArgs, pageType, Scope, Timestamp } from '../graphql-types.js'
+import { CreateInput, Input } from '../declaration.js'
+import { AccountPath, IdempotencyKey, PageArgs, Scope } from '../graphql-types.js'
+import { AssignDomainInput, Domain, DomainPage, type DomainVerification } from './domain.js'
 import {
   addDomain,
   assignDomain,
@@ -26,58 +14,15 @@ import {
   verifyDomain,
 } from './domains.js'
 
-@ObjectType({ description: 'The DNS record that proves control of the domain.' })
-class DomainVerification {
-  @Field(() => String)
-  type!: string
-  @Field(() => String)
-  name!: string
-  @Field(() => String)
-  value!: string
-}
-
-@ObjectType({ description: 'A custom domain of an account.' })
-export class Domain {
-  @Field(() => ID)
-  id!: string
-  @Field(() => String)
-  host!: string
-  @Field(() => Boolean)
-  verified!: boolean
-  @Field(() => Timestamp, { nullable: true })
-  verifiedAt!: number | null
-  @Field(() => String, { nullable: true, description: 'The issuer to which the domain is assigned; null for none.' })
-  issuerId!: string | null
-  @Field(() => Timestamp)
-  createdAt!: number
-  @Field(() => Timestamp)
-  updatedAt!: number
-}
-
-@ObjectType()
-class DomainPage extends pageType(Domain) {}
-
 @ArgsType()
 class DomainPath extends AccountPath {
   @Field(() => String, { description: 'A host name or a domain id.' })
   domain!: string
 }
 
-@InputType()
-class CreateDomainInput {
-  @Field(() => String, { description: 'A domain name such as login.example.com.' })
-  host!: string
-}
-
-@InputType()
-class AssignDomainInput {
-  @Field(() => ID, { description: 'An issuer of the same account.' })
-  issuerId!: string
-}
-
 @Resolver(() => Domain)
 export class DomainResolver {
-  @Query(() => DomainPage, { nullable: true })
+  @Query(() => DomainPage, { nullable: true, description: 'Lists the domains of an account, newest first.' })
   @Scope('domains', 'read')
   domains(@Ctx() context: Context, @Args(() => AccountPath) path: AccountPath, @Args(() => PageArgs) page: PageArgs) {
     return listDomains(context, path, page)
@@ -88,8 +33,8 @@ export class DomainResolver {
   createDomain(
     @Ctx() context: Context,
     @Args(() => AccountPath) path: AccountPath,
-    @Arg('input', () => CreateDomainInput) input: CreateDomainInput,
-    @Arg('idempotencyKey', () => String, idempotencyKeyArg) _idempotencyKey?: string | null,
+    @CreateInput(Domain) input: object,
+    @IdempotencyKey() _key?: string | null,
   ) {
     return addDomain(context, path, input)
   }
@@ -110,7 +55,7 @@ export class DomainResolver {
   verifyDomain(
     @Ctx() context: Context,
     @Args(() => DomainPath) path: DomainPath,
-    @Arg('idempotencyKey', () => String, idempotencyKeyArg) _idempotencyKey?: string | null,
+    @IdempotencyKey() _key?: string | null,
   ) {
     return verifyDomain(context, path)
   }
@@ -122,23 +67,25 @@ export class DomainResolver {
   assignDomain(
     @Ctx() context: Context,
     @Args(() => DomainPath) path: DomainPath,
-    @Arg('input', () => AssignDomainInput) input: AssignDomainInput,
-    @Arg('idempotencyKey', () => String, idempotencyKeyArg) _idempotencyKey?: string | null,
+    @Input(AssignDomainInput) input: AssignDomainInput,
+    @IdempotencyKey() _key?: string | null,
   ) {
     return assignDomain(context, path, input)
   }
 
-  @Mutation(() => Domain)
+  @Mutation(() => Domain, {
+    description: 'Unassigns a domain from its issuer, which can then no longer be reached under it.',
+  })
   @Scope('domains', 'write')
   unassignDomain(
     @Ctx() context: Context,
     @Args(() => DomainPath) path: DomainPath,
-    @Arg('idempotencyKey', () => String, idempotencyKeyArg) _idempotencyKey?: string | null,
+    @IdempotencyKey() _key?: string | null,
   ) {
     return unassignDomain(context, path)
   }
 
-  @FieldResolver(() => DomainVerification)
+  @FieldResolver()
   verification(@Root() domain: DomainRow): DomainVerification {
     return verificationOf(domain)
   }

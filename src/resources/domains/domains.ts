@@ -4,10 +4,9 @@
  * but only one of them can verify it.
  */
 import { randomBytes } from 'node:crypto'
-import { z } from 'zod'
 import { ApiError, badRequest, conflict, invalidField, notFound } from '../../kernel/errors.js'
 import { isId, newId } from '../../kernel/ids.js'
-import { checkInput, fieldSchemas } from '../../kernel/input.js'
+import { checkInput } from '../../kernel/input.js'
 import { limits } from '../../kernel/limits.js'
 import { checkPageLimit, type Page, type PageRequest, toPage } from '../../kernel/pagination.js'
 import type { Context } from '../../platform/context.js'
@@ -20,6 +19,7 @@ import { requireAuthorityOfIssuer, requireScope } from '../authority.js'
 import type { EventType } from '../events/event-catalog.js'
 import { recordEvent } from '../events/record-event.js'
 import { type InAccount, type InIssuer, requireAccount, whereBelowCursor } from '../resource-path.js'
+import { assignRules, createRules, type DomainVerification } from './domain.js'
 import { normalizeHost, requireHost } from './hosts.js'
 
 /** `domain` is a host name or an id. */
@@ -27,11 +27,8 @@ export interface DomainPath extends InAccount {
   domain: string
 }
 
-const createRules = z.strictObject({ host: fieldSchemas.text(300) })
-const assignRules = z.strictObject({ issuerId: fieldSchemas.text(limits.maxIdLength) })
-
 /** Returns the DNS record that proves control of a domain. */
-export const verificationOf = (domain: Domain) => ({
+export const verificationOf = (domain: Domain): DomainVerification => ({
   type: 'dns_txt',
   name: `_gatehouse-challenge.${domain.host}`,
   value: `gatehouse-verify=${domain.verificationToken}`,

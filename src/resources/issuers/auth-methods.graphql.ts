@@ -1,37 +1,11 @@
-import {
-  Arg,
-  Args,
-  ArgsType,
-  Ctx,
-  Field,
-  FieldResolver,
-  ID,
-  InputType,
-  Mutation,
-  ObjectType,
-  Query,
-  Resolver,
-  Root,
-  registerEnumType,
-} from 'type-graphql'
+import { Args, ArgsType, Ctx, Field, FieldResolver, ID, Mutation, Query, Resolver, Root } from 'type-graphql'
 import type { Context } from '../../platform/context.js'
 import type { AuthMethod as AuthMethodRow } from '../../platform/postgres/database.js'
-import {
-  enumOf,
-  GraphqlOnly,
-  IssuerPath,
-  idempotencyKeyArg,
-  ifMatchArg,
-  JSONObject,
-  PageArgs,
-  pageType,
-  Scope,
-  Timestamp,
-} from '../graphql-types.js'
+import { CreateInput, UpdateInput } from '../declaration.js'
+import { IdempotencyKey, IfMatch, IssuerPath, PageArgs, Scope } from '../graphql-types.js'
+import { AuthMethod, AuthMethodPage } from './auth-method.js'
 import { publicSettings } from './auth-method-settings.js'
 import {
-  type AuthMethodKind,
-  authMethodKinds,
   createAuthMethod,
   deleteAuthMethod,
   getAuthMethod,
@@ -41,161 +15,89 @@ import {
 } from './auth-methods.js'
 import { isUpstreamKind, upstreamRedirectUri } from './upstream-settings.js'
 
-export const AuthMethodKindEnum = enumOf(authMethodKinds)
-registerEnumType(AuthMethodKindEnum, { name: 'AuthMethodKind' })
-
-@ObjectType({ description: 'A method with which users sign in at an issuer.' })
-export class AuthMethod {
-  @Field(() => ID)
-  id!: string
-  @Field(() => ID)
-  accountId!: string
-  @Field(() => ID)
-  issuerId!: string
-  @Field(() => String)
-  name!: string
-  @Field(() => AuthMethodKindEnum)
-  method!: AuthMethodKind
-  @Field(() => Boolean)
-  enabledLogin!: boolean
-  @Field(() => Boolean)
-  enabledSignup!: boolean
-  @Field(() => Boolean)
-  featured!: boolean
-  @Field(() => Boolean)
-  firstFactorOnly!: boolean
-  @Field(() => Timestamp)
-  createdAt!: number
-  @Field(() => Timestamp)
-  updatedAt!: number
-}
-
-@ObjectType()
-export class AuthMethodPage extends pageType(AuthMethod) {}
-
 @ArgsType()
 class AuthMethodPath extends IssuerPath {
-  @Field(() => ID)
+  @Field(() => ID, { description: 'The id of the authentication method.' })
   methodId!: string
-}
-
-@InputType()
-class CreateAuthMethodInput {
-  @Field(() => String)
-  name!: string
-  @Field(() => AuthMethodKindEnum)
-  method!: AuthMethodKind
-  @Field(() => Boolean, { nullable: true })
-  enabledLogin?: boolean | null
-  @Field(() => Boolean, { nullable: true })
-  enabledSignup?: boolean | null
-  @Field(() => Boolean, { nullable: true })
-  featured?: boolean | null
-  @Field(() => Boolean, {
-    nullable: true,
-    description: 'Must be true for oidc, oauth2, apple and github, and absent for other methods.',
-  })
-  firstFactorOnly?: boolean | null
-  @Field(() => JSONObject, { nullable: true, description: 'Required for oidc, oauth2, apple and github.' })
-  settings?: object | null
-}
-
-@InputType()
-class UpdateAuthMethodInput {
-  @Field(() => String, { nullable: true })
-  name?: string | null
-  @Field(() => AuthMethodKindEnum, { nullable: true, description: 'Cannot be changed.' })
-  method?: AuthMethodKind | null
-  @Field(() => Boolean, { nullable: true })
-  enabledLogin?: boolean | null
-  @Field(() => Boolean, { nullable: true })
-  enabledSignup?: boolean | null
-  @Field(() => Boolean, { nullable: true })
-  featured?: boolean | null
-  @Field(() => Boolean, { nullable: true })
-  firstFactorOnly?: boolean | null
-  @Field(() => JSONObject, { nullable: true, description: 'A JSON Merge Patch (RFC 7396).' })
-  settings?: object | null
 }
 
 @Resolver(() => AuthMethod)
 export class AuthMethodResolver {
-  @Query(() => AuthMethodPage, { nullable: true })
+  @Query(() => AuthMethodPage, {
+    nullable: true,
+    description: 'Lists the authentication methods of an issuer, newest first.',
+  })
   @Scope('issuers.auth_methods', 'read')
   authMethods(@Ctx() context: Context, @Args(() => IssuerPath) path: IssuerPath, @Args(() => PageArgs) page: PageArgs) {
     return listAuthMethods(context, path, page)
   }
 
-  @Query(() => AuthMethod, { nullable: true })
+  @Query(() => AuthMethod, {
+    nullable: true,
+    description: 'Returns an authentication method, without the secret of its provider.',
+  })
   @Scope('issuers.auth_methods', 'read')
   authMethod(@Ctx() context: Context, @Args(() => AuthMethodPath) path: AuthMethodPath) {
     return getAuthMethod(context, path)
   }
 
-  @Mutation(() => AuthMethod)
+  @Mutation(() => AuthMethod, {
+    description:
+      'Adds an authentication method to an issuer. If existing users can sign in with it, the caller needs every platform scope of the users of the issuer.',
+  })
   @Scope('issuers.auth_methods', 'write')
   createAuthMethod(
     @Ctx() context: Context,
     @Args(() => IssuerPath) path: IssuerPath,
-    @Arg('input', () => CreateAuthMethodInput) input: CreateAuthMethodInput,
-    @Arg('idempotencyKey', () => String, idempotencyKeyArg) _idempotencyKey?: string | null,
+    @CreateInput(AuthMethod) input: object,
+    @IdempotencyKey() _key?: string | null,
   ) {
     return createAuthMethod(context, path, input)
   }
 
-  @Mutation(() => AuthMethod)
+  @Mutation(() => AuthMethod, {
+    description:
+      'Changes the given fields of an authentication method. If the change affects how existing users sign in, the caller needs every platform scope of the users of the issuer.',
+  })
   @Scope('issuers.auth_methods', 'write')
   updateAuthMethod(
     @Ctx() context: Context,
     @Args(() => AuthMethodPath) path: AuthMethodPath,
-    @Arg('input', () => UpdateAuthMethodInput) input: UpdateAuthMethodInput,
-    @Arg('ifMatch', () => String, ifMatchArg) ifMatch?: string | null,
+    @UpdateInput(AuthMethod) input: object,
+    @IfMatch() ifMatch?: string | null,
   ) {
     return updateAuthMethod(context, path, input, ifMatch)
   }
 
-  @Mutation(() => Boolean)
+  @Mutation(() => Boolean, {
+    description: 'Deletes an authentication method. Users can no longer authenticate with it.',
+  })
   @Scope('issuers.auth_methods', 'delete')
   async deleteAuthMethod(
     @Ctx() context: Context,
     @Args(() => AuthMethodPath) path: AuthMethodPath,
-    @Arg('ifMatch', () => String, ifMatchArg) ifMatch?: string | null,
+    @IfMatch() ifMatch?: string | null,
   ) {
     await deleteAuthMethod(context, path, ifMatch)
     return true
   }
 
-  @FieldResolver(() => JSONObject, {
-    description:
-      'The settings without secrets. `client_secret_set` or `private_key_set` says whether the secret of a federated method is set.',
-  })
+  @FieldResolver()
   settings(@Root() method: AuthMethodRow): object {
     return publicSettings(method)
   }
 
-  @FieldResolver(() => String, {
-    nullable: true,
-    description:
-      'The redirect URI to register with the provider, for oidc, oauth2, apple and github. Null for other methods.',
-  })
+  @FieldResolver()
   callbackUrl(@Root() { id, issuerId, method }: AuthMethodRow, @Ctx() { config }: Context): string | null {
     return isUpstreamKind(method) ? upstreamRedirectUri(config, issuerId, id) : null
   }
 
-  @FieldResolver(() => Boolean, {
-    description:
-      'False if a federated method cannot work with its settings. The sign-in page does not offer such a method.',
-  })
-  @GraphqlOnly()
+  @FieldResolver()
   ready(@Root() method: AuthMethodRow): boolean {
     return readinessMessageOf(method) === null
   }
 
-  @FieldResolver(() => String, {
-    nullable: true,
-    description: 'Why the method is not ready, and how to fix its settings. Null if the method is ready.',
-  })
-  @GraphqlOnly()
+  @FieldResolver()
   notReadyReason(@Root() method: AuthMethodRow): string | null {
     return readinessMessageOf(method)
   }

@@ -2,10 +2,9 @@
  * Authentication methods of an issuer (docs/contract.md#authentication-methods). The secrets of federated methods are
  * stored encrypted, and responses do not contain them.
  */
-import { z } from 'zod'
 import { conflict, invalidField, invalidFields, notFound } from '../../kernel/errors.js'
 import { newId } from '../../kernel/ids.js'
-import { checkInput, fieldSchemas } from '../../kernel/input.js'
+import { checkInput } from '../../kernel/input.js'
 import { type JsonObject, mergePatch } from '../../kernel/merge-patch.js'
 import { checkPageLimit, type Page, type PageRequest, toPage } from '../../kernel/pagination.js'
 import type { Context } from '../../platform/context.js'
@@ -18,41 +17,15 @@ import { changesBetween } from '../events/event-fields.js'
 import { recordEvent } from '../events/record-event.js'
 import { updateWithOptimisticLock } from '../optimistic-lock.js'
 import { type InIssuer, requireIssuer, whereBelowCursor, whereIssuerNotDeleted } from '../resource-path.js'
+import { type AuthMethodKind, createRules, updateRules } from './auth-method.js'
 import { type MethodSettings, readinessMessage } from './auth-method-readiness.js'
 import { checkAuthMethodSettings } from './auth-method-settings.js'
 import { requireConsoleSignInMethod } from './console-sign-in-method.js'
 import { isUpstreamKind, type UpstreamSettings } from './upstream-settings.js'
 
-const methodKinds = [
-  'password',
-  'email_link',
-  'email_otp',
-  'passkey',
-  'totp',
-  'backup_codes',
-  'oidc',
-  'oauth2',
-  'apple',
-  'github',
-] as const
-export const authMethodKinds = methodKinds
-export type AuthMethodKind = (typeof methodKinds)[number]
-
 export interface AuthMethodPath extends InIssuer {
   methodId: string
 }
-
-const createRules = z.strictObject({
-  name: fieldSchemas.name,
-  method: z.enum(methodKinds, `must be one of ${methodKinds.join(', ')}.`),
-  enabledLogin: fieldSchemas.boolean.optional(),
-  enabledSignup: fieldSchemas.boolean.optional(),
-  featured: fieldSchemas.boolean.optional(),
-  firstFactorOnly: fieldSchemas.boolean.optional(),
-  settings: fieldSchemas.object.optional(),
-})
-
-const updateRules = createRules.omit({ method: true }).partial().extend({ method: z.unknown().optional() })
 
 /** Lists the authentication methods of an issuer, newest first. @throws invalid_request, not_found for the issuer */
 export async function listAuthMethods(
@@ -88,9 +61,9 @@ export async function getAuthMethod(context: Context, path: AuthMethodPath): Pro
  *   allowed only once per issuer
  */
 export async function createAuthMethod(context: Context, path: InIssuer, input: unknown): Promise<AuthMethod> {
-  const values = checkInput(createRules, input)
-  checkKindFields(values.method, values.firstFactorOnly, 'settings' in values)
-  const { settings, secrets } = checkAuthMethodSettings(context, values.method, values.settings ?? {}, {})
+  const { settings: requestedSettings, firstFactorOnly, ...values } = checkInput(createRules, input)
+  checkKindFields(values.method, firstFactorOnly, requestedSettings !== undefined)
+  const { settings, secrets } = checkAuthMethodSettings(context, values.method, requestedSettings ?? {}, {})
   return transaction(context, async (tx) => {
     await requireIssuer(tx, path)
     if (canSignInExistingUsers(values.method, settings)) await requireAuthorityOfIssuer(tx, path.issuerId)
@@ -101,11 +74,7 @@ export async function createAuthMethod(context: Context, path: InIssuer, input: 
           id: newId('am', now),
           accountId: path.accountId,
           issuerId: path.issuerId,
-          name: values.name,
-          method: values.method,
-          enabledLogin: values.enabledLogin ?? true,
-          enabledSignup: values.enabledSignup ?? false,
-          featured: values.featured ?? false,
+          ...values,
           firstFactorOnly: isUpstreamKind(values.method),
           settings: settings as Prisma.InputJsonObject,
           secrets: secrets as Prisma.InputJsonObject,

@@ -1,9 +1,8 @@
 /** Issuers (docs/contract.md#issuers): identity providers with their own users, keys and policies. */
 import { randomBytes } from 'node:crypto'
-import { z } from 'zod'
 import { ApiError, invalidField } from '../../kernel/errors.js'
 import { newRow } from '../../kernel/ids.js'
-import { checkInput, fieldSchemas } from '../../kernel/input.js'
+import { checkInput } from '../../kernel/input.js'
 import { mergePatch } from '../../kernel/merge-patch.js'
 import { checkPageLimit, type Page, type PageRequest, toPage } from '../../kernel/pagination.js'
 import type { Context } from '../../platform/context.js'
@@ -26,26 +25,10 @@ import {
   whereOlderThanCursor,
 } from '../resource-path.js'
 import { searchNames } from '../search.js'
+import { createRules, type IssuerStatus, updateRules } from './issuer.js'
 import { defaultIssuerSettings, issuerSettingsOf, issuerSettingsRules, metadataDocumentPolicyOf } from './settings.js'
 import { claimKeyPairs, publishInitialKeys } from './signing-keys.js'
 import { hasWeakerSettings } from './weaker-settings.js'
-
-export const issuerStatuses = ['active', 'disabled', 'suspended', 'deleted'] as const
-export type IssuerStatus = (typeof issuerStatuses)[number]
-
-const statusRule = z.enum(issuerStatuses, `must be one of ${issuerStatuses.join(', ')}.`)
-
-const createRules = z.strictObject({
-  name: fieldSchemas.name,
-  description: fieldSchemas.description.optional(),
-  links: fieldSchemas.object.optional(),
-  availableScopes: fieldSchemas.scopes.optional(),
-  status: statusRule.optional(),
-  settings: fieldSchemas.object.optional(),
-  metadata: fieldSchemas.metadata.optional(),
-})
-
-const updateRules = createRules.partial()
 
 /**
  * Lists the issuers of an account, newest first. With `search`, lists issuers whose name begins with the text or whose
@@ -80,12 +63,10 @@ export const getIssuer = requireIssuer
  *   clients with a metadata document, forbidden for the status `suspended` unless the caller is an operator
  */
 export async function createIssuer(context: Context, { accountId }: InAccount, input: unknown): Promise<Issuer> {
-  const values = checkInput(createRules, input)
-  const settings = checkInput(issuerSettingsRules, mergePatch(defaultIssuerSettings, values.settings ?? {}), [
-    'settings',
-  ])
+  const { links, metadata, settings: requestedSettings, ...values } = checkInput(createRules, input)
+  const settings = checkInput(issuerSettingsRules, mergePatch(defaultIssuerSettings, requestedSettings), ['settings'])
   requireGrantableScopes(context, metadataDocumentPolicyOf(settings)?.allowed_scopes ?? [])
-  const status = checkStatusChange(context, values.status) ?? 'active'
+  checkStatusChange(context, values.status, 'active')
   await requireAccount(context, { accountId })
   const pairs = await claimKeyPairs(context)
   return transaction(context, async (tx) => {
@@ -93,13 +74,10 @@ export async function createIssuer(context: Context, { accountId }: InAccount, i
       data: {
         ...newRow('iss', tx.now()),
         accountId,
-        name: values.name,
-        description: values.description ?? null,
-        links: (values.links ?? {}) as Prisma.InputJsonObject,
-        availableScopes: values.availableScopes ?? [],
-        status,
+        ...values,
+        links: links as Prisma.InputJsonObject,
         settings: settings as Prisma.InputJsonObject,
-        metadata: (values.metadata ?? {}) as Prisma.InputJsonObject,
+        metadata: metadata as Prisma.InputJsonObject,
         usernameKey: tx.encryptor.encrypt(randomBytes(32).toString('base64')),
       },
     })
@@ -130,9 +108,9 @@ export async function updateIssuer(
     if (values.status === 'active' && issuer.status !== 'active')
       await requireAuthorityOfAllPrincipals(tx, path.issuerId)
     if (merged && hasWeakerSettings(issuerSettingsOf(issuer), merged)) await requireAuthorityOfIssuer(tx, path.issuerId)
-    const status = checkStatusChange(context, values.status, issuer.status)
-    if (status !== undefined && status !== 'active')
-      await requireNotConsoleResource(tx, 'issuer_id', issuer.id, `be ${status}`)
+    checkStatusChange(context, values.status, issuer.status)
+    if (values.status !== undefined && values.status !== 'active')
+      await requireNotConsoleResource(tx, 'issuer_id', issuer.id, `be ${values.status}`)
     return {
       ...values,
       ...(merged && { settings: merged as Prisma.InputJsonObject }),
@@ -195,23 +173,18 @@ function updateIssuerRow(
 const issuerEventSubject = ({ accountId, id }: Issuer) => ({ accountId, issuerId: id, target: { type: 'issuer', id } })
 
 /**
- * Returns the requested status if the caller may set it. Only operators can suspend an issuer or end its suspension,
- * and only `deleteIssuer` sets the status `deleted`.
- * @param before the current status; undefined for a new issuer
+ * Checks that the caller may set a status. Only operators can suspend an issuer or end its suspension, and only
+ * `deleteIssuer` sets the status `deleted`.
+ * @param before the current status; `active` for a new issuer
  * @throws forbidden, invalid_request
  */
-function checkStatusChange(
-  context: Context,
-  status: IssuerStatus | undefined,
-  before?: string,
-): IssuerStatus | undefined {
-  if (status === undefined || status === before) return status
+function checkStatusChange(context: Context, status: IssuerStatus | undefined, before: string): void {
+  if (status === undefined || status === before) return
   if (status === 'deleted')
     throw invalidField('status', 'invalid_value', 'cannot be set to deleted. Delete the issuer instead.')
   if ((status === 'suspended' || before === 'suspended') && !context.actor.operator) {
     throw new ApiError('forbidden', 'Only an operator can suspend an issuer or end its suspension.')
   }
-  return status
 }
 
 /**

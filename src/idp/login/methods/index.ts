@@ -2,7 +2,7 @@
  * First factors by kind of authentication method (docs/contract.md#authentication-methods), and those that an issuer
  * offers.
  */
-import type { AuthMethodKind } from '../../../resources/issuers/auth-methods.js'
+import type { AuthMethodKind } from '../../../resources/issuers/auth-method.js'
 import type { AuthMethodSnapshot } from '../../issuer/runtime.js'
 import type { RequestContext } from '../../request-context.js'
 import { emailLink, emailOtp } from './email.js'
