@@ -18,6 +18,7 @@ import type { Context } from '../platform/context.js'
 import { AccountResolver } from '../resources/accounts/accounts.graphql.js'
 import { AgentResolver } from '../resources/agents/agents.graphql.js'
 import { AgentVerifierResolver } from '../resources/agents/verifiers.graphql.js'
+import { clientRelationResolvers } from '../resources/clients/client-relations.graphql.js'
 import { ClientResolver } from '../resources/clients/clients.graphql.js'
 import { NewBackupCodes, TotpEnrollment } from '../resources/credentials/verifier.js'
 import { VerifierResolver } from '../resources/credentials/verifiers.graphql.js'
@@ -25,6 +26,7 @@ import { DomainResolver } from '../resources/domains/domains.graphql.js'
 import { EventResolver } from '../resources/events/events.graphql.js'
 import { AccountHealthResolver, IssuerHealthResolver } from '../resources/health/health.graphql.js'
 import { AuthMethodResolver } from '../resources/issuers/auth-methods.graphql.js'
+import { issuerRelationResolvers } from '../resources/issuers/issuer-relations.graphql.js'
 import { IssuerResolver } from '../resources/issuers/issuers.graphql.js'
 import {
   AccountApiKeyResolver,
@@ -104,6 +106,8 @@ const resolvers = [
   EventResolver,
   WebhookResolver,
   WebhookDeliveryResolver,
+  ...clientRelationResolvers,
+  ...issuerRelationResolvers,
   CallerResolver,
   PermissionsResolver,
 ] as const

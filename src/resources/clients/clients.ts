@@ -60,7 +60,7 @@ export async function listClients(
       AND: [
         { accountId, issuerId, ...whereIssuerNotDeleted },
         { status: filter.status ?? { not: 'deleted' } },
-        filter.status === 'deleted' ? { deletedAt: { gt: context.now() - limits.deletedClientRetention } } : {},
+        filter.status === 'deleted' ? whereDeletedClientReadable(context) : {},
         filter.name ? { name: { contains: filter.name.replace(/[\\%_]/g, '\\$&'), mode: 'insensitive' } } : {},
         found?.where ?? whereOlderThanCursor('cli', request.cursor),
       ],
@@ -71,6 +71,11 @@ export async function listClients(
   if (rows.length === 0) await requireIssuer(context, path)
   return found?.pageOf(rows) ?? toPage(rows, limit)
 }
+
+/** Prisma filter: the client was deleted within the retention period of deleted clients. */
+const whereDeletedClientReadable = (context: Context) => ({
+  deletedAt: { gt: context.now() - limits.deletedClientRetention },
+})
 
 const findClient = (context: Context, { accountId, issuerId, clientId }: ClientPath) =>
   context.db.client.findFirst({
@@ -276,4 +281,20 @@ export async function newestClientsOf(
   })
   const byId = new Map(rows.map((row) => [row.id, row.clients]))
   return issuerIds.map((id) => toPage(byId.get(id) ?? [], limit))
+}
+
+/**
+ * Loads clients by id for DataLoader, also deleted clients that lists with the status `deleted` show; null for another
+ * id, such as the URL of a client with a metadata document.
+ */
+export async function clientsOf(context: Context, clientIds: readonly string[]): Promise<(Client | null)[]> {
+  const rows = await context.db.client.findMany({
+    where: {
+      id: { in: [...clientIds] },
+      OR: [{ status: { not: 'deleted' } }, whereDeletedClientReadable(context)],
+      ...whereIssuerNotDeleted,
+    },
+  })
+  const byId = new Map(rows.map((row) => [row.id, row]))
+  return clientIds.map((id) => byId.get(id) ?? null)
 }

@@ -207,3 +207,10 @@ export async function newestIssuersOf(
   const byId = new Map(rows.map((row) => [row.id, row.issuers]))
   return accountIds.map((id) => toPage(byId.get(id) ?? [], limit))
 }
+
+/** Loads issuers by id for DataLoader; null for an unknown or deleted issuer. */
+export async function issuersOf(context: Context, issuerIds: readonly string[]): Promise<(Issuer | null)[]> {
+  const where = { id: { in: [...issuerIds] }, status: { not: 'deleted' } }
+  const byId = new Map((await context.db.issuer.findMany({ where })).map((row) => [row.id, row]))
+  return issuerIds.map((id) => byId.get(id) ?? null)
+}

@@ -1,0 +1,35 @@
+/** The field `client` of resources that a client caused. */
+import { type ClassType, Ctx, FieldResolver, Resolver, Root } from 'type-graphql'
+import type { Context } from '../../platform/context.js'
+import type { Client as ClientRow } from '../../platform/postgres/database.js'
+import { loader } from '../../platform/postgres/loader.js'
+import { Event } from '../events/events.graphql.js'
+import { IssuerLevelScope } from '../graphql-types.js'
+import { Session } from '../sessions/sessions.graphql.js'
+import { Client } from './client.js'
+import { clientsOf } from './clients.js'
+
+function clientRelationOf(Parent: ClassType, description: string) {
+  @Resolver(() => Parent)
+  class ClientRelationResolver {
+    @FieldResolver(() => Client, { nullable: true, description })
+    @IssuerLevelScope('issuers.clients', 'read')
+    async client(
+      @Ctx() context: Context,
+      @Root() { issuerId, clientId }: { issuerId: string | null; clientId: string | null },
+    ): Promise<ClientRow | null> {
+      const client = clientId === null ? null : await loader(context, clientsOf).load(clientId)
+      // The scope was checked on the issuer of the parent.
+      return client?.issuerId === issuerId ? client : null
+    }
+  }
+  return ClientRelationResolver
+}
+
+const absence =
+  'Null for a client that was deleted more than 31 days ago, and for a client that is identified by the URL of its metadata document.'
+
+export const clientRelationResolvers = [
+  clientRelationOf(Session, `The client at which the user signed in. ${absence}`),
+  clientRelationOf(Event, `The client that the event is about or that caused it. ${absence}`),
+]
