@@ -55,7 +55,7 @@ export function createSubscriptionStreams(gatehouse: Gatehouse): SubscriptionStr
     ctx.res.once('close', () => streamController.abort())
     if (ctx.res.closed) streamController.abort()
     try {
-      const stream = createStream(gatehouse, context, ctx.req, streamController.signal)
+      const { stream, currentContext } = createStream(gatehouse, context, ctx.req, streamController.signal)
       const source = await createSourceEventStream({
         schema: schema(),
         ...subscription,
@@ -71,13 +71,8 @@ export function createSubscriptionStreams(gatehouse: Gatehouse): SubscriptionStr
       ctx.set('X-Accel-Buffering', 'no')
       const out = new PassThrough()
       ctx.body = out
-      void writeEvents(
-        out,
-        context,
-        streamController.signal,
-        source as AsyncIterable<{ id: string }>,
-        (event) =>
-          execute({ schema: schema(), ...subscription, rootValue: event, contextValue: context }) as Promise<object>,
+      void writeEvents(out, context, streamController.signal, source as AsyncIterable<{ id: string }>, (event) =>
+        executeEvent(subscription, event, currentContext()),
       ).finally(() => streamController.abort())
     } catch (error) {
       streamController.abort()
@@ -140,23 +135,49 @@ function parseSubscription(body: unknown): SubscriptionRequest {
   return { document, variableValues: (variables ?? {}) as Record<string, unknown>, operationName }
 }
 
+/**
+ * Creates the stream of a subscription.
+ * @returns `currentContext` returns the context of the latest authentication of the caller, whose permissions the
+ *   relations of an event require
+ */
 function createStream(
   gatehouse: Gatehouse,
   context: Context,
   request: IncomingMessage,
   signal: AbortSignal,
-): ResponseStream {
+): { stream: ResponseStream; currentContext: () => Context } {
+  let current = context
   const reauthenticate = async (): Promise<Context> => {
     const anonymous = { ...anonymousContext(gatehouse, request), request: context.request }
-    return { ...anonymous, actor: await authenticate(anonymous, request.headers.authorization) }
+    current = { ...anonymous, actor: await authenticate(anonymous, request.headers.authorization) }
+    return current
   }
   const lastEventId = request.headers['last-event-id']
-  return {
+  const stream: ResponseStream = {
     signal,
     lastEventId: typeof lastEventId === 'string' && lastEventId !== '' ? lastEventId : undefined,
     reauthenticate,
     requireStillAuthorized: async () => void (await reauthenticate()),
   }
+  return { stream, currentContext: () => current }
+}
+
+/** Returns the result of a subscription for an event. The errors of relations are formatted as in other requests. */
+async function executeEvent(
+  subscription: SubscriptionRequest,
+  event: object,
+  context: Context,
+): Promise<FormattedExecutionResult> {
+  const { data, errors } = await execute({
+    schema: schema(),
+    ...subscription,
+    rootValue: event,
+    contextValue: context,
+  })
+  const formatted = errors?.map((error) =>
+    formatError(toApiError(error, context, fromGraphql), context.request.id, error.toJSON()),
+  )
+  return { data: data ?? null, ...(formatted && { errors: formatted }) }
 }
 
 /** Writes events to the stream. An interrupted stream ends without `complete`, so that the client reconnects. */

@@ -228,6 +228,33 @@ test('a stream ends when its caller loses access, before any further event', asy
   expect(cut.events().some(({ type }) => type === 'account.updated')).toBe(false)
 })
 
+test('the relations of streamed events are current, and need the current scopes of the caller', async () => {
+  const key = await createRestrictedKey(fixture, { scopes: ['events:read', 'issuers:read', 'issuers.clients:read'] })
+  const rename = (name: string) => fixture.owner.patch(`${fixture.I}/clients/${fixture.ids.client_id}`, { name })
+  const document = `subscription ($a: ID!) {
+    eventAdded(accountId: $a, eventTypes: ["client.updated"]) { id issuer { id } client { id name } } }`
+  const stream = await subscribeToEvents({ document }, key)
+  const [first, second] = [uniqueName('App'), uniqueName('App')]
+  expectStatus(await rename(first), 200)
+  await stream.waitForEvents(1)
+  expectStatus(await rename(second), 200)
+  await stream.waitForEvents(2)
+  const restrictions = { scopes: ['events:read', 'issuers:read'] }
+  expectStatus(await fixture.owner.patch(`${fixture.A}/api-keys/${key.keyId}`, restrictions), 200)
+  expectStatus(await rename(first), 200)
+  await stream.waitForEvents(3)
+  const issuer = { id: fixture.issuerId }
+  const client = (name: string) => ({ id: fixture.ids.client_id, name })
+  expect(stream.events()).toMatchObject([
+    { issuer, client: client(first) },
+    { issuer, client: client(second) },
+    { issuer, client: null },
+  ])
+  expect(stream.messages.at(-1)?.data.errors).toMatchObject([
+    { path: ['eventAdded', 'client'], extensions: { code: 'INSUFFICIENT_SCOPE' } },
+  ])
+})
+
 test('an idle stream also ends when its credential ends', async () => {
   const { owner, accountId } = await createAccount(app)
   const A = `/v1/accounts/${accountId}`
