@@ -78,6 +78,10 @@ const relations: [keyof typeof parents, string, string, string | null][] = [
   ['Event', 'issuer', 'issuers:read', null],
   ['Event', 'client', 'issuers.clients:read', null],
   ['Session', 'client', 'issuers.clients:read', null],
+  ['Session', 'user', 'issuers.users:read', null],
+  ['PersonalToken', 'user', 'issuers.users:read', null],
+  ['Event', 'user', 'issuers.users:read', null],
+  ['Event', 'session', 'issuers.sessions:read', null],
 ]
 const named = relations.map((relation) => [relation.slice(0, 2).join('.'), ...relation] as const)
 
@@ -140,8 +144,9 @@ function typesOf(): Promise<AnyJson> {
 }
 
 const selectionOf = (field: string) =>
-  ['user', 'organization'].includes(field) ? `${field} { id }` : `${field} { data { id } }`
-  ['user', 'issuer', 'client'].includes(field) ? `${field} { id }` : `${field} { data { id } }`
+  ['user', 'organization', 'issuer', 'client', 'session'].includes(field)
+    ? `${field} { id }`
+    : `${field} { data { id } }`
 
 test('every field that returns related resources is in the table', async () => {
   const { data } = await typesOf()

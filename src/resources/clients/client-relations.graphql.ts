@@ -5,7 +5,7 @@ import type { Client as ClientRow } from '../../platform/postgres/database.js'
 import { loader } from '../../platform/postgres/loader.js'
 import { Event } from '../events/events.graphql.js'
 import { IssuerLevelScope } from '../graphql-types.js'
-import { Session } from '../sessions/sessions.graphql.js'
+import { Session } from '../sessions/session.js'
 import { Client } from './client.js'
 import { clientsOf } from './clients.js'
 
