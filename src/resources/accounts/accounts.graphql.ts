@@ -10,8 +10,8 @@ import {
   IdempotencyKey,
   IfMatch,
   OperatorOnly,
-  PageArgs,
   RecentSignIn,
+  RelationArgs,
   ReturnsSecret,
   Scope,
   SearchablePageArgs,
@@ -101,7 +101,7 @@ export class AccountResolver {
     description: 'The issuers of the account, newest first, without deleted ones.',
   })
   @Scope('issuers', 'read')
-  issuers(@Ctx() context: Context, @Root() { id }: AccountRow, @Args(() => PageArgs) page: PageArgs) {
+  issuers(@Ctx() context: Context, @Root() { id }: AccountRow, @Args(() => RelationArgs) page: RelationArgs) {
     const list = () => listIssuers(context, { accountId: id }, page)
     return relatedPage(context, page, { key: id, firstPages: newestIssuersOf, list })
   }
@@ -111,7 +111,7 @@ export class AccountResolver {
     description: 'The API keys of the account, newest first, without those of its organizations.',
   })
   @Scope('api_keys', 'read')
-  apiKeys(@Ctx() context: Context, @Root() { id }: AccountRow, @Args(() => PageArgs) page: PageArgs) {
+  apiKeys(@Ctx() context: Context, @Root() { id }: AccountRow, @Args(() => RelationArgs) page: RelationArgs) {
     const list = () => listApiKeys(context, { accountId: id }, {}, page)
     return relatedPage(context, page, { key: id, firstPages: apiKeysOfAccounts, list })
   }
@@ -121,7 +121,7 @@ export class AccountResolver {
     description: 'The notes of the account: pinned notes first, then the newest.',
   })
   @Scope('notes', 'read')
-  notes(@Ctx() context: Context, @Root() { id }: AccountRow, @Args(() => PageArgs) page: PageArgs) {
+  notes(@Ctx() context: Context, @Root() { id }: AccountRow, @Args(() => RelationArgs) page: RelationArgs) {
     const list = () => listNotes(context, { accountId: id }, {}, page)
     return relatedPage(context, page, { key: id, firstPages: notesOf, list })
   }
@@ -131,14 +131,14 @@ export class AccountResolver {
     description: 'The webhooks of the account, newest first, without deleted ones.',
   })
   @Scope('webhooks', 'read')
-  webhooks(@Ctx() context: Context, @Root() { id }: AccountRow, @Args(() => PageArgs) page: PageArgs) {
+  webhooks(@Ctx() context: Context, @Root() { id }: AccountRow, @Args(() => RelationArgs) page: RelationArgs) {
     const list = () => listWebhooks(context, { accountId: id }, {}, page)
     return relatedPage(context, page, { key: id, firstPages: newestWebhooksOf, list })
   }
 
   @FieldResolver(() => EventPage, { nullable: true, description: 'The events of the account, newest first.' })
   @Scope('events', 'read')
-  events(@Ctx() context: Context, @Root() { id }: AccountRow, @Args(() => PageArgs) page: PageArgs) {
+  events(@Ctx() context: Context, @Root() { id }: AccountRow, @Args(() => RelationArgs) page: RelationArgs) {
     const list = () => listEvents(context, { accountId: id }, {}, page)
     return relatedPage(context, page, { key: eventLoaderKey(id, id), firstPages: newestEventsOf.account, list })
   }

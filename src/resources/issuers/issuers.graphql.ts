@@ -14,8 +14,8 @@ import {
   IdempotencyKey,
   IfMatch,
   IssuerPath,
-  PageArgs,
   RecentSignIn,
+  RelationArgs,
   Scope,
   SearchablePageArgs,
 } from '../graphql-types.js'
@@ -107,7 +107,7 @@ export class IssuerResolver {
     description: 'The clients of the issuer, newest first, without deleted ones.',
   })
   @Scope('issuers.clients', 'read')
-  clients(@Ctx() context: Context, @Root() issuer: IssuerRow, @Args(() => PageArgs) page: PageArgs) {
+  clients(@Ctx() context: Context, @Root() issuer: IssuerRow, @Args(() => RelationArgs) page: RelationArgs) {
     const list = () => listClients(context, pathOf(issuer), {}, page)
     return relatedPage(context, page, { key: issuer.id, firstPages: newestClientsOf, list })
   }
@@ -117,14 +117,14 @@ export class IssuerResolver {
     description: 'The organizations of the issuer, newest first.',
   })
   @Scope('issuers.organizations', 'read')
-  organizations(@Ctx() context: Context, @Root() issuer: IssuerRow, @Args(() => PageArgs) page: PageArgs) {
+  organizations(@Ctx() context: Context, @Root() issuer: IssuerRow, @Args(() => RelationArgs) page: RelationArgs) {
     const list = () => listOrganizations(context, pathOf(issuer), {}, page)
     return relatedPage(context, page, { key: issuer.id, firstPages: newestOrganizationsOf, list })
   }
 
   @FieldResolver(() => AgentPage, { nullable: true, description: 'The agents of the issuer, newest first.' })
   @Scope('issuers.agents', 'read')
-  agents(@Ctx() context: Context, @Root() issuer: IssuerRow, @Args(() => PageArgs) page: PageArgs) {
+  agents(@Ctx() context: Context, @Root() issuer: IssuerRow, @Args(() => RelationArgs) page: RelationArgs) {
     const list = () => listAgents(context, pathOf(issuer), {}, page)
     return relatedPage(context, page, { key: issuer.id, firstPages: agentsOf, list })
   }
@@ -134,7 +134,7 @@ export class IssuerResolver {
     description: 'The users of the issuer, newest first, with hashed usernames.',
   })
   @Scope('issuers.users', 'read')
-  users(@Ctx() context: Context, @Root() issuer: IssuerRow, @Args(() => PageArgs) page: PageArgs) {
+  users(@Ctx() context: Context, @Root() issuer: IssuerRow, @Args(() => RelationArgs) page: RelationArgs) {
     const list = () => listUsers(context, pathOf(issuer), {}, page)
     return relatedPage(context, page, { key: issuer.id, firstPages: usersOfIssuers, list })
   }
@@ -144,14 +144,14 @@ export class IssuerResolver {
     description: 'The authentication methods of the issuer, newest first.',
   })
   @Scope('issuers.auth_methods', 'read')
-  authMethods(@Ctx() context: Context, @Root() issuer: IssuerRow, @Args(() => PageArgs) page: PageArgs) {
+  authMethods(@Ctx() context: Context, @Root() issuer: IssuerRow, @Args(() => RelationArgs) page: RelationArgs) {
     const list = () => listAuthMethods(context, pathOf(issuer), page)
     return relatedPage(context, page, { key: issuer.id, firstPages: newestAuthMethodsOf, list })
   }
 
   @FieldResolver(() => EventPage, { nullable: true, description: 'The events of the issuer, newest first.' })
   @Scope('events', 'read')
-  events(@Ctx() context: Context, @Root() issuer: IssuerRow, @Args(() => PageArgs) page: PageArgs) {
+  events(@Ctx() context: Context, @Root() issuer: IssuerRow, @Args(() => RelationArgs) page: RelationArgs) {
     const { accountId, id } = issuer
     const list = () => listEvents(context, { accountId }, { issuerId: id }, page)
     return relatedPage(context, page, { key: eventLoaderKey(accountId, id), firstPages: newestEventsOf.issuer, list })
