@@ -3,7 +3,7 @@ import type { GraphQLField } from 'graphql'
 import type { RequiredPermission, ResourcePath } from '../access/authorize.js'
 import type { Context } from '../platform/context.js'
 import { rulesOfInput } from '../resources/declaration.js'
-import type { FieldExtensions, ResponseStorage, StorageOf } from '../resources/graphql-types.js'
+import type { FieldExtensions, RelationPermission, ResponseStorage, StorageOf } from '../resources/graphql-types.js'
 
 export { type ResponseStorage, rulesOfInput }
 
@@ -20,6 +20,12 @@ export function requiredPermissionOf(field: GraphQLField<unknown, Context>): Req
   if (movesToIssuer) permission.movesToIssuer = movesToIssuer
   return permission
 }
+
+/** Returns the permission that a relation requires for a parent (`@ScopeByParent`); undefined for other fields. */
+export const permissionOfParent = (
+  field: GraphQLField<unknown, Context>,
+  parent: unknown,
+): RelationPermission | undefined => extensionsOf(field).permissionOfParent?.(parent as never)
 
 /** Returns true if the field requires a recent sign-in of console users (docs/contract.md#recent-sign-in). */
 export const requiresRecentSignIn = (field: GraphQLField<unknown, Context>): boolean =>

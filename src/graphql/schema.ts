@@ -16,6 +16,7 @@ import { authorize, type RequiredPermission } from '../access/authorize.js'
 import { badRequest } from '../kernel/errors.js'
 import type { Context } from '../platform/context.js'
 import { AccountResolver } from '../resources/accounts/accounts.graphql.js'
+import { NoteAuthorResolver, NoteRelationsResolver } from '../resources/accounts/note-relations.graphql.js'
 import { AgentResolver } from '../resources/agents/agents.graphql.js'
 import { AgentVerifierResolver } from '../resources/agents/verifiers.graphql.js'
 import { clientRelationResolvers } from '../resources/clients/client-relations.graphql.js'
@@ -23,7 +24,7 @@ import { ClientResolver } from '../resources/clients/clients.graphql.js'
 import { NewBackupCodes, TotpEnrollment } from '../resources/credentials/verifier.js'
 import { VerifierResolver } from '../resources/credentials/verifiers.graphql.js'
 import { DomainResolver } from '../resources/domains/domains.graphql.js'
-import { EventResolver } from '../resources/events/events.graphql.js'
+import { EventActorResolver, EventResolver } from '../resources/events/events.graphql.js'
 import { AccountHealthResolver, IssuerHealthResolver } from '../resources/health/health.graphql.js'
 import { AuthMethodResolver } from '../resources/issuers/auth-methods.graphql.js'
 import { issuerRelationResolvers } from '../resources/issuers/issuer-relations.graphql.js'
@@ -61,6 +62,7 @@ import { WebhookResolver } from '../resources/webhooks/webhooks.graphql.js'
 import { CallerResolver } from './caller.js'
 import {
   commitsItself,
+  permissionOfParent,
   requiredPermissionOf,
   requiresRecentSignIn,
   resourcePathOf,
@@ -102,8 +104,11 @@ const resolvers = [
   AgentResolver,
   AgentVerifierResolver,
   NoteResolver,
+  NoteRelationsResolver,
+  NoteAuthorResolver,
   DomainResolver,
   EventResolver,
+  EventActorResolver,
   WebhookResolver,
   WebhookDeliveryResolver,
   ...clientRelationResolvers,
@@ -199,11 +204,14 @@ function guardField(
   const resolve = field.resolve!
   const isRecentSignInRequired = requiresRecentSignIn(field)
   field.resolve = async (source, args, context, info) => {
+    const relation = permissionOfParent(field, source)
     const path =
-      parent === undefined ? resourcePathOf(args) : resourcePathOf(pathIdsOfParent(parent, source as ParentRow))
+      parent === undefined
+        ? resourcePathOf(args)
+        : resourcePathOf({ ...(relation ?? pathIdsOfParent(parent, source as ParentRow)) })
     if (permission.movesToIssuer) delete path.orgId
     const isAuthorized = parent === undefined && context.authorizedField === field.name
-    const allowed = isAuthorized ? context : await authorize(context, permission, path)
+    const allowed = isAuthorized ? context : await authorize(context, relation ?? permission, path)
     if (isRecentSignInRequired) requireRecentSignIn(allowed)
     const work = (tx: Context) => resolve(source, args, tx, info)
     return parent === undefined ? withMetering(allowed, field.name, path.accountId, work) : work(allowed)

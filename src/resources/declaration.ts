@@ -242,13 +242,16 @@ export function enumType<Value extends string>(
 }
 
 /** Creates the type of one page of a list, such as `ClientPage`. */
-export function pageOf<T extends object>(Item: ClassType<T>): ClassType<{ data: T[]; nextCursor: string | null }> {
+export function pageOf<T extends object>(
+  Item: ClassType<T>,
+  name = `${Item.name}Page`,
+): ClassType<{ data: T[]; nextCursor: string | null }> {
   const Page = class {
     data!: T[]
     nextCursor!: string | null
     hasMore!: boolean
   }
-  ObjectType(`${Item.name}Page`, { description: `One page of a list of the type ${Item.name}.` })(Page)
+  ObjectType(name, { description: `One page of a list of the type ${Item.name}.` })(Page)
   Field(() => [Item], { description: 'The entries of this page.' })(Page.prototype, 'data')
   Field(() => String, {
     nullable: true,

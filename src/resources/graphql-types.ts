@@ -33,12 +33,21 @@ function parseTimestamp(value: unknown): number {
  */
 export type FieldScope = PlatformScope | 'authenticated'
 
+/** The permission that a relation requires for one parent, with the resource path on which it is checked. */
+export interface RelationPermission {
+  scope: FieldScope
+  accountId?: string
+  issuerId?: string
+  orgId?: string
+}
+
 /** GraphQL field extensions, which the decorators in this file set and src/graphql/field-extensions.ts reads. */
 export interface FieldExtensions {
   scope?: FieldScope
   additionalScope?: PlatformScope
   operatorOnly?: boolean
   movesToIssuer?: boolean
+  permissionOfParent?: (parent: never) => RelationPermission
   commitsItself?: boolean
   recentSignIn?: boolean
   responseStorage?: StorageOf
@@ -75,6 +84,14 @@ export const AdditionalScope = (stem: ScopeResource, action: ScopeAction) =>
  */
 export const IssuerLevelScope = (stem: ScopeResource, action: ScopeAction) =>
   guardExtensions({ scope: `${stem}:${action}`, movesToIssuer: true })
+
+/**
+ * For relations whose required scope depends on the parent, such as `subject` of a note, which is a user or another
+ * resource.
+ * @param permissionOfParent returns the required permission for a parent
+ */
+export const ScopeByParent = <Parent>(permissionOfParent: (parent: Parent) => RelationPermission) =>
+  guardExtensions({ scope: 'authenticated', permissionOfParent })
 
 /** For fields that require an authenticated caller but no scope. */
 export const Authenticated = () => guardExtensions({ scope: 'authenticated' })

@@ -35,7 +35,7 @@ function selectionOf(types: AnyJson[], type: AnyJson): string {
   if (kind !== 'OBJECT' && kind !== 'INTERFACE') return ''
   const fields: AnyJson[] = types.find((candidate) => candidate.name === typeName).fields
   const parts = fields.flatMap((field) => {
-    if (unwrappedType(field.type).kind !== 'OBJECT') return [field.name]
+    if (!['OBJECT', 'UNION'].includes(unwrappedType(field.type).kind)) return [field.name]
     return field.name === 'data' || ['account', 'apiKey'].includes(field.name)
       ? [`${field.name} ${selectionOf(types, field.type)}`]
       : []
@@ -64,11 +64,14 @@ export const restRouteOf = (root: RootField): Route | undefined =>
       operation.replace(/^(get|list)(.)/, (_, __, letter: string) => letter.toLowerCase()) === root.name,
   )
 
+/** Arguments with ids that are conditions of a query. */
+const conditions = ['subjectId', 'refId']
+
 /** Returns the arguments of a root field that form the resource path, each with the name of its id in the fixture. */
 export const idArgumentsOf = (root: RootField): [string, keyof FixtureIds][] =>
   root.args
     // The argument `domain` is a host name, not an ID.
-    .filter(({ type, name }) => type === 'ID!' || name === 'domain')
+    .filter(({ type, name }) => (type === 'ID!' && !conditions.includes(name)) || name === 'domain')
     .map(({ name }) => [name, idKeyOf(snakeCase(name), restRouteOf(root)?.path ?? '')])
 
 /**

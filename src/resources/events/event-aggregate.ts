@@ -8,6 +8,7 @@ import { limits } from '../../kernel/limits.js'
 import { DAY, HOUR } from '../../kernel/time.js'
 import type { Context } from '../../platform/context.js'
 import { type InAccount, requireAccount } from '../resource-path.js'
+import type { Interval } from './event.js'
 import { type Dimension, dimensions, lowCardinalityDimensions } from './event-counts.js'
 import {
   addFilterConditions,
@@ -17,9 +18,6 @@ import {
   isGiven,
   SqlConditions,
 } from './event-list.js'
-
-export const intervals = ['hour', 'day', 'week'] as const
-export type Interval = (typeof intervals)[number]
 
 export interface AggregateRequest extends EventFilter {
   groupBy?: Dimension | null

@@ -1,164 +1,42 @@
-import {
-  Args,
-  ArgsType,
-  Ctx,
-  Field,
-  FieldResolver,
-  ID,
-  Int,
-  ObjectType,
-  Query,
-  Resolver,
-  Root,
-  registerEnumType,
-  Subscription,
-} from 'type-graphql'
+import { Args, ArgsType, Ctx, Field, FieldResolver, ID, Query, Resolver, Root, Subscription } from 'type-graphql'
 import type { Context } from '../../platform/context.js'
 import type { Event as EventRow } from '../../platform/postgres/database.js'
+import { AccountPath, PageArgs, Scope, Timestamp } from '../graphql-types.js'
 import {
-  AccountPath,
-  Authenticated,
-  enumOf,
-  InRest,
-  JSONObject,
-  PageArgs,
-  pageType,
-  Scope,
-  Timestamp,
-} from '../graphql-types.js'
-import { type AggregateRow, aggregateEvents, type Interval, intervals } from './event-aggregate.js'
-import { type Dimension, dimensions } from './event-counts.js'
+  Event,
+  EventActor,
+  EventAggregate,
+  type EventContext,
+  EventDimension,
+  EventInterval,
+  EventPage,
+  type Interval,
+} from './event.js'
+import { aggregateEvents } from './event-aggregate.js'
+import type { Dimension } from './event-counts.js'
 import { getEvent, listEvents } from './event-list.js'
 import { streamEvents } from './event-stream.js'
 
-const authTypes = ['user', 'client', 'token', 'api_key', 'system', 'unauthenticated'] as const
-export const AuthTypeEnum = enumOf(authTypes)
-registerEnumType(AuthTypeEnum, { name: 'AuthType' })
-export const EventDimensionEnum = enumOf(dimensions)
-registerEnumType(EventDimensionEnum, { name: 'EventDimension' })
-export const EventIntervalEnum = enumOf(intervals)
-registerEnumType(EventIntervalEnum, { name: 'EventInterval', description: 'Intervals in UTC. Weeks start on Monday.' })
-
-@ObjectType({ description: 'The principal that caused the event.' })
-class EventActor {
-  @Field(() => String, { description: 'api_key, user, client, agent, personal_token, system or unauthenticated.' })
-  type!: string
-  @Field(() => ID, { nullable: true })
-  id!: string | null
-  @Field(() => String, { nullable: true })
-  name!: string | null
-  @Field(() => Boolean, {
-    description: 'Whether an operator of this deployment acted on an account of another tenant.',
-  })
-  operator!: boolean
-}
-
-@ObjectType({ description: 'The resource that the event is about.' })
-class EventTarget {
-  @Field(() => String)
-  type!: string
-  @Field(() => ID)
-  id!: string
-}
-
-@ObjectType({ description: 'The request that caused the event.' })
-class EventContext {
-  @Field(() => String, { nullable: true })
-  ipAddress!: string | null
-  @Field(() => String, { nullable: true })
-  userAgent!: string | null
-  @Field(() => ID, { nullable: true })
-  requestId!: string | null
-  @Field(() => String, { nullable: true })
-  method!: string | null
-  @Field(() => String, { nullable: true })
-  path!: string | null
-}
-
-@ObjectType({ description: 'An entry of the audit log.' })
-export class Event {
-  @Field(() => ID)
-  id!: string
-  @Field(() => String)
-  type!: string
-  @Field(() => ID)
-  accountId!: string
-  @Field(() => ID, { nullable: true })
-  issuerId!: string | null
-  @Field(() => ID, { nullable: true })
-  orgId!: string | null
-  @Field(() => ID, { nullable: true })
-  userId!: string | null
-  @Field(() => ID, { nullable: true })
-  clientId!: string | null
-  @Field(() => ID, { nullable: true })
-  agentId!: string | null
-  @Field(() => ID, { nullable: true })
-  sessionId!: string | null
-  @Field(() => AuthTypeEnum)
-  authType!: (typeof authTypes)[number]
-  @Field(() => EventTarget)
-  target!: EventTarget
-  @Field(() => JSONObject)
-  data!: object
-  @Field(() => JSONObject, {
-    description:
-      'Changed fields by REST name: `{old, new}`, or `"changed"` for a new secret and for values that events do not store.',
-  })
-  changes!: object
-  @Field(() => Timestamp)
-  createdAt!: number
-}
-
-@ObjectType()
-export class EventPage extends pageType(Event) {}
-
-@ObjectType()
-class EventCountRow {
-  @Field(() => String, { nullable: true, description: 'The value of the groupBy dimension; null without groupBy.' })
-  key!: string | null
-  @Field(() => Int)
-  count!: number
-  @Field(() => JSONObject, {
-    nullable: true,
-    description: 'The number of distinct values of each countUnique dimension.',
-  })
-  uniques!: Record<string, number> | null
-}
-
-@ObjectType()
-class EventBucket {
-  @Field(() => Timestamp, { nullable: true, description: 'The start of the interval; null without an interval.' })
-  ts!: number | null
-  @Field(() => [EventCountRow])
-  rows!: AggregateRow[]
-}
-
-@ObjectType({ description: 'Event counts by interval and group.' })
-class EventAggregate {
-  @Field(() => EventIntervalEnum, { nullable: true })
-  interval!: Interval | null
-  @Field(() => EventDimensionEnum, { nullable: true })
-  groupBy!: Dimension | null
-  @Field(() => [EventBucket])
-  buckets!: EventBucket[]
-}
+export { EventPage }
 
 @ArgsType()
 class EventPath extends AccountPath {
-  @Field(() => ID)
+  @Field(() => ID, { description: 'The id of the event.' })
   eventId!: string
 }
 
 @ArgsType()
 class EventFilter {
-  @Field(() => String, { nullable: true })
+  @Field(() => ID, { nullable: true, description: 'Only events that concern this issuer.' })
   issuerId?: string | null
-  @Field(() => String, { nullable: true })
+  @Field(() => ID, { nullable: true, description: 'Only events that concern this user.' })
   userId?: string | null
-  @Field(() => String, { nullable: true })
+  @Field(() => ID, { nullable: true, description: 'Only events that concern this client.' })
   clientId?: string | null
-  @Field(() => [String], { nullable: true, description: 'Only events of these types.' })
+  @Field(() => [String], {
+    nullable: true,
+    description: 'Only events of these types. docs/reference/events.md lists all event types.',
+  })
   eventTypes?: string[] | null
 }
 
@@ -172,11 +50,20 @@ class EventTimeRangeFilter extends EventFilter {
 
 @ArgsType()
 class AggregateArgs extends EventTimeRangeFilter {
-  @Field(() => EventDimensionEnum, { nullable: true })
+  @Field(() => EventDimension, {
+    nullable: true,
+    description: 'Counts the events of each value of this dimension. Events without a value are not counted.',
+  })
   groupBy?: Dimension | null
-  @Field(() => EventIntervalEnum, { nullable: true })
+  @Field(() => EventInterval, {
+    nullable: true,
+    description: 'Counts the events of each interval. Without it, the whole time range is counted.',
+  })
   interval?: Interval | null
-  @Field(() => [EventDimensionEnum], { nullable: true })
+  @Field(() => [EventDimension], {
+    nullable: true,
+    description: 'Also counts the distinct values of these dimensions, for example how many users signed in.',
+  })
   countUnique?: Dimension[] | null
 }
 
@@ -203,13 +90,16 @@ export class EventResolver {
     return listEvents(context, { accountId }, filter, page)
   }
 
-  @Query(() => Event, { nullable: true })
+  @Query(() => Event, { nullable: true, description: 'Returns an entry of the audit log with its changes.' })
   @Scope('events', 'read')
   event(@Ctx() context: Context, @Args(() => EventPath) path: EventPath) {
     return getEvent(context, path)
   }
 
-  @Query(() => EventAggregate, { nullable: true, description: 'Counts events by interval and group.' })
+  @Query(() => EventAggregate, {
+    nullable: true,
+    description: 'Counts the events of a time range, by interval and group. The counts are exact.',
+  })
   @Scope('events', 'read')
   eventAggregate(
     @Ctx() context: Context,
@@ -243,16 +133,7 @@ export class EventResolver {
     return event
   }
 
-  /** This field needs no permission of its own, because a caller who can read an event can read its actor. */
-  @FieldResolver(() => EventActor)
-  @Authenticated()
-  @InRest()
-  actor(@Root() event: EventRow): EventActor {
-    const actor = event.actor as unknown as EventActor
-    return { ...actor, operator: actor.operator ?? false }
-  }
-
-  @FieldResolver(() => EventContext)
+  @FieldResolver()
   context(@Root() event: EventRow): EventContext {
     const eventContext = event.context as Record<string, string | null>
     return {
@@ -264,8 +145,16 @@ export class EventResolver {
     }
   }
 
-  @FieldResolver(() => Timestamp, { description: 'Equals createdAt.' })
+  @FieldResolver()
   updatedAt(@Root() event: EventRow): bigint {
     return event.createdAt
+  }
+}
+
+@Resolver(() => EventActor)
+export class EventActorResolver {
+  @FieldResolver()
+  operator(@Root() actor: EventActor): boolean {
+    return actor.operator ?? false
   }
 }

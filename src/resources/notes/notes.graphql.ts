@@ -1,112 +1,32 @@
-import {
-  Arg,
-  Args,
-  ArgsType,
-  Ctx,
-  Field,
-  ID,
-  InputType,
-  Int,
-  Mutation,
-  ObjectType,
-  Query,
-  Resolver,
-  registerEnumType,
-} from 'type-graphql'
+import { Args, ArgsType, Ctx, Field, ID, Int, Mutation, Query, Resolver } from 'type-graphql'
 import type { Context } from '../../platform/context.js'
-import {
-  AccountPath,
-  enumOf,
-  idempotencyKeyArg,
-  ifMatchArg,
-  PageArgs,
-  pageType,
-  Scope,
-  Timestamp,
-} from '../graphql-types.js'
-import { type ReferenceType, referenceTypes } from './links.js'
+import { CreateInput, UpdateInput } from '../declaration.js'
+import { AccountPath, IdempotencyKey, IfMatch, PageArgs, Scope } from '../graphql-types.js'
+import type { ReferenceType } from './links.js'
+import { Note, NoteCount, NotePage, NoteReferenceType, NoteSubject } from './note.js'
 import { countNotes, createNote, deleteNote, getNote, listBacklinks, listNotes, updateNote } from './notes.js'
-import { type NoteSubject, noteSubjects } from './subjects.js'
 
-export const NoteSubjectEnum = enumOf(noteSubjects)
-registerEnumType(NoteSubjectEnum, { name: 'NoteSubject' })
-export const NoteReferenceTypeEnum = enumOf(referenceTypes)
-registerEnumType(NoteReferenceTypeEnum, { name: 'NoteReferenceType' })
-
-@ObjectType({ description: 'A mention of a user in a note: `@[Display Name](user_id)`.' })
-class NoteMention {
-  @Field(() => ID)
-  userId!: string
-  @Field(() => String)
-  displayName!: string
-}
-
-@ObjectType({ description: 'A reference from a note to a resource: `[[type:id]]` or `[[type:id|Display Text]]`.' })
-class NoteReference {
-  @Field(() => NoteReferenceTypeEnum)
-  type!: ReferenceType
-  @Field(() => ID, { name: 'id', description: 'The id as written. The resource may not exist.' })
-  refId!: string
-  @Field(() => String, { nullable: true })
-  displayText!: string | null
-}
-
-@ObjectType({ description: 'A Markdown note about a user, an organization, an issuer or a client.' })
-export class Note {
-  @Field(() => ID)
-  id!: string
-  @Field(() => ID)
-  accountId!: string
-  @Field(() => NoteSubjectEnum)
-  subjectType!: NoteSubject
-  @Field(() => ID)
-  subjectId!: string
-  @Field(() => ID, { nullable: true, description: 'The issuer of the user or organization; null for other subjects.' })
-  issuerId!: string | null
-  @Field(() => String, { description: 'Markdown as written. Render it with HTML disabled.' })
-  content!: string
-  @Field(() => Boolean)
-  pinned!: boolean
-  @Field(() => ID, { nullable: true })
-  createdBy!: string | null
-  @Field(() => [NoteMention])
-  mentions!: NoteMention[]
-  @Field(() => [NoteReference])
-  references!: NoteReference[]
-  @Field(() => Timestamp)
-  createdAt!: number
-  @Field(() => Timestamp)
-  updatedAt!: number
-}
-
-@ObjectType()
-export class NotePage extends pageType(Note) {}
-
-@ObjectType()
-class NoteCount {
-  @Field(() => Int)
-  count!: number
-}
+export { NotePage }
 
 @ArgsType()
 class NotePath extends AccountPath {
-  @Field(() => ID)
+  @Field(() => ID, { description: 'The id of the note.' })
   noteId!: string
 }
 
 @ArgsType()
 class NoteFilter extends PageArgs {
-  @Field(() => NoteSubjectEnum, { nullable: true })
+  @Field(() => NoteSubject, { nullable: true, description: 'Only notes about resources of this type.' })
   subjectType?: NoteSubject | null
-  @Field(() => String, { nullable: true, description: 'Requires subjectType.' })
+  @Field(() => ID, { nullable: true, description: 'Only notes about this resource. Requires `subjectType`.' })
   subjectId?: string | null
-  @Field(() => String, { nullable: true })
+  @Field(() => ID, { nullable: true, description: 'Only notes about users and organizations of this issuer.' })
   issuerId?: string | null
-  @Field(() => String, { nullable: true })
+  @Field(() => ID, { nullable: true, description: 'Only notes of this user, API key or other principal.' })
   createdBy?: string | null
-  @Field(() => Boolean, { nullable: true })
+  @Field(() => Boolean, { nullable: true, description: 'Only notes that are pinned, or only those that are not.' })
   pinned?: boolean | null
-  @Field(() => String, { nullable: true })
+  @Field(() => ID, { nullable: true, description: 'Only notes whose text mentions this user.' })
   mentionsUserId?: string | null
   @Field(() => String, {
     nullable: true,
@@ -117,47 +37,29 @@ class NoteFilter extends PageArgs {
 
 @ArgsType()
 class NoteSubjectArgs {
-  @Field(() => NoteSubjectEnum)
+  @Field(() => NoteSubject, { description: 'The type of the resource.' })
   subjectType!: NoteSubject
-  @Field(() => String)
+  @Field(() => ID, { description: 'The id of the resource.' })
   subjectId!: string
 }
 
 @ArgsType()
 class BacklinkArgs {
-  @Field(() => NoteReferenceTypeEnum)
+  @Field(() => NoteReferenceType, { description: 'The type of the resource.' })
   refType!: ReferenceType
-  @Field(() => String)
+  @Field(() => ID, { description: 'The id of the resource.' })
   refId!: string
   @Field(() => Int, { nullable: true, description: 'Number of notes, 1 to 50. The default is 10.' })
   limit?: number | null
 }
 
-@InputType()
-class CreateNoteInput {
-  @Field(() => NoteSubjectEnum)
-  subjectType!: NoteSubject
-  @Field(() => String)
-  subjectId!: string
-  @Field(() => String, { nullable: true, description: 'Required for users and organizations; not allowed otherwise.' })
-  issuerId?: string | null
-  @Field(() => String, { description: 'Markdown, 1 to 10,000 characters.' })
-  content!: string
-  @Field(() => Boolean, { nullable: true })
-  pinned?: boolean | null
-}
-
-@InputType()
-class UpdateNoteInput {
-  @Field(() => String, { nullable: true })
-  content?: string | null
-  @Field(() => Boolean, { nullable: true })
-  pinned?: boolean | null
-}
-
 @Resolver(() => Note)
 export class NoteResolver {
-  @Query(() => NotePage, { nullable: true, description: 'Lists notes, pinned notes first, then newest first.' })
+  @Query(() => NotePage, {
+    nullable: true,
+    description:
+      'Lists the notes of an account, pinned notes first, then newest first; with `search`, sorted by their text.',
+  })
   @Scope('notes', 'read')
   notes(
     @Ctx() context: Context,
@@ -167,7 +69,7 @@ export class NoteResolver {
     return listNotes(context, { accountId }, filter, filter)
   }
 
-  @Query(() => NoteCount, { nullable: true, description: 'The number of notes about a subject.' })
+  @Query(() => NoteCount, { nullable: true, description: 'Counts the notes about a resource.' })
   @Scope('notes', 'read')
   noteCount(
     @Ctx() context: Context,
@@ -179,7 +81,7 @@ export class NoteResolver {
 
   @Query(() => NotePage, {
     nullable: true,
-    description: 'The newest notes that reference a resource. There is only one page.',
+    description: 'Lists the newest notes whose text refers to a resource. There is only one page.',
   })
   @Scope('notes', 'read')
   noteBacklinks(
@@ -190,41 +92,42 @@ export class NoteResolver {
     return listBacklinks(context, { accountId }, args, args)
   }
 
-  @Query(() => Note, { nullable: true })
+  @Query(() => Note, { nullable: true, description: 'Returns a note with its mentions and references.' })
   @Scope('notes', 'read')
   note(@Ctx() context: Context, @Args(() => NotePath) path: NotePath) {
     return getNote(context, path)
   }
 
-  @Mutation(() => Note)
+  @Mutation(() => Note, {
+    description:
+      'Creates a note about a resource of the account, and extracts the mentions and references of its text.',
+  })
   @Scope('notes', 'write')
   createNote(
     @Ctx() context: Context,
     @Args(() => AccountPath) { accountId }: AccountPath,
-    @Arg('input', () => CreateNoteInput) input: CreateNoteInput,
-    @Arg('idempotencyKey', () => String, idempotencyKeyArg) _idempotencyKey?: string | null,
+    @CreateInput(Note) input: object,
+    @IdempotencyKey() _key?: string | null,
   ) {
     return createNote(context, { accountId }, input)
   }
 
-  @Mutation(() => Note, { description: 'Updates a note. Mentions and references are extracted again.' })
+  @Mutation(() => Note, {
+    description: 'Changes the given fields of a note. Mentions and references are extracted again.',
+  })
   @Scope('notes', 'write')
   updateNote(
     @Ctx() context: Context,
     @Args(() => NotePath) path: NotePath,
-    @Arg('input', () => UpdateNoteInput) input: UpdateNoteInput,
-    @Arg('ifMatch', () => String, ifMatchArg) ifMatch?: string | null,
+    @UpdateInput(Note) input: object,
+    @IfMatch() ifMatch?: string | null,
   ) {
     return updateNote(context, path, input, ifMatch)
   }
 
   @Mutation(() => Boolean, { description: 'Deletes a note permanently.' })
   @Scope('notes', 'delete')
-  async deleteNote(
-    @Ctx() context: Context,
-    @Args(() => NotePath) path: NotePath,
-    @Arg('ifMatch', () => String, ifMatchArg) ifMatch?: string | null,
-  ) {
+  async deleteNote(@Ctx() context: Context, @Args(() => NotePath) path: NotePath, @IfMatch() ifMatch?: string | null) {
     await deleteNote(context, path, ifMatch)
     return true
   }

@@ -1,8 +1,7 @@
 /** Notes: Markdown about a resource of the account, with mentions and references (docs/contract.md#notes). */
-import { z } from 'zod'
 import { invalidField, notFound } from '../../kernel/errors.js'
-import { isId, newId } from '../../kernel/ids.js'
-import { checkInput, fieldSchemas } from '../../kernel/input.js'
+import { isId, newRow } from '../../kernel/ids.js'
+import { checkInput } from '../../kernel/input.js'
 import { limits } from '../../kernel/limits.js'
 import { checkPageLimit, invalidCursor, type Page, type PageRequest } from '../../kernel/pagination.js'
 import type { Context } from '../../platform/context.js'
@@ -15,28 +14,14 @@ import { updateWithOptimisticLock } from '../optimistic-lock.js'
 import { type InAccount, requireAccount } from '../resource-path.js'
 import { type NameSearch, searchNames } from '../search.js'
 import { parseLinks, type ReferenceType } from './links.js'
-import { noteSubjects, requireSubject } from './subjects.js'
+import { createRules, updateRules } from './note.js'
+import { requireSubject } from './subjects.js'
 
 export type NoteWithLinks = Note & { mentions: NoteMention[]; references: NoteReference[] }
 
 export interface NotePath extends InAccount {
   noteId: string
 }
-
-const content = z
-  .string('must be a string.')
-  .min(1, 'must not be empty.')
-  .max(limits.maxNoteLength, `must have at most ${limits.maxNoteLength.toLocaleString('en-US')} characters.`)
-
-const createRules = z.strictObject({
-  subjectType: z.enum(noteSubjects, `must be one of ${noteSubjects.join(', ')}.`),
-  subjectId: fieldSchemas.text(limits.maxIdLength),
-  content,
-  issuerId: fieldSchemas.text(limits.maxIdLength).nullable().optional(),
-  pinned: fieldSchemas.boolean.optional(),
-})
-
-const updateRules = z.strictObject({ content: content.optional(), pinned: fieldSchemas.boolean.optional() })
 
 export const linksInclude = {
   mentions: { orderBy: { position: 'asc' } },
@@ -208,24 +193,14 @@ export async function createNote(context: Context, path: InAccount, input: unkno
   return transaction(context, async (tx) => {
     await requireAccount(tx, path)
     const subject = await requireSubject(tx, path, values)
-    const now = tx.now()
-    const id = newId('note', now)
+    const row = newRow('note', tx.now())
     const { accountId } = path
     await tx.db.note.create({
-      data: {
-        id,
-        accountId,
-        ...subject,
-        content: values.content,
-        pinned: values.pinned ?? false,
-        createdBy: tx.actor.id,
-        createdAt: now,
-        updatedAt: now,
-      },
+      data: { ...row, accountId, ...values, ...subject, createdBy: tx.actor.id },
       select: { id: true },
     })
-    await saveLinks(tx, { accountId, noteId: id }, values.content)
-    const note = await getNote(tx, { accountId, noteId: id })
+    await saveLinks(tx, { accountId, noteId: row.id }, values.content)
+    const note = await getNote(tx, { accountId, noteId: row.id })
     await recordNoteEvent(tx, 'note.created', note)
     return note
   })

@@ -5,9 +5,7 @@
 import { invalidField } from '../../kernel/errors.js'
 import type { Context } from '../../platform/context.js'
 import { type InAccount, type InIssuer, whereIssuerNotDeleted } from '../resource-path.js'
-
-export const noteSubjects = ['user', 'org', 'issuer', 'client'] as const
-export type NoteSubject = (typeof noteSubjects)[number]
+import type { NoteSubject } from './note.js'
 
 export interface NoteSubjectRef {
   subjectType: NoteSubject

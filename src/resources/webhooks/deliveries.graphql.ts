@@ -1,92 +1,30 @@
-import {
-  Arg,
-  Args,
-  ArgsType,
-  Ctx,
-  Field,
-  ID,
-  InputType,
-  Int,
-  Mutation,
-  ObjectType,
-  Query,
-  Resolver,
-  registerEnumType,
-} from 'type-graphql'
+import { Args, ArgsType, Ctx, Field, FieldResolver, ID, Mutation, Query, Resolver, Root } from 'type-graphql'
 import type { Context } from '../../platform/context.js'
-import { AccountPath, enumOf, PageArgs, pageType, Scope, Timestamp } from '../graphql-types.js'
-import {
-  type DeliveryFilterStatus,
-  deliveryFilters,
-  deliveryStatuses,
-  listDeliveries,
-  redeliverDelivery,
-  redeliverMany,
-  testWebhook,
-} from './deliveries.js'
-
-export const DeliveryStatusEnum = enumOf(deliveryStatuses)
-registerEnumType(DeliveryStatusEnum, { name: 'WebhookDeliveryStatus' })
-export const DeliveryFilterStatusEnum = enumOf(deliveryFilters)
-registerEnumType(DeliveryFilterStatusEnum, {
-  name: 'WebhookDeliveryFilterStatus',
-  description: '`success` matches delivered. `failed` matches failed, and also failing, whose attempts continue.',
-})
-
-@ObjectType({
-  description: 'The delivery of an event to a webhook, with its status and attempts. Kept for 14 days.',
-})
-export class WebhookDelivery {
-  @Field(() => ID)
-  id!: string
-  @Field(() => ID)
-  accountId!: string
-  @Field(() => ID)
-  webhookId!: string
-  @Field(() => ID)
-  eventId!: string
-  @Field(() => String)
-  eventType!: string
-  @Field(() => DeliveryStatusEnum)
-  status!: (typeof deliveryStatuses)[number]
-  @Field(() => Int)
-  attemptCount!: number
-  @Field(() => Int, { nullable: true })
-  lastResponseStatus!: number | null
-  @Field(() => String, { nullable: true })
-  lastError!: string | null
-  @Field(() => Timestamp, { nullable: true })
-  firstAttemptAt!: number | null
-  @Field(() => Timestamp, { nullable: true })
-  lastAttemptAt!: number | null
-  @Field(() => Timestamp, { nullable: true })
-  nextAttemptAt!: number | null
-  @Field(() => Timestamp)
-  createdAt!: number
-  @Field(() => Timestamp)
-  updatedAt!: number
-}
-
-@ObjectType()
-export class DeliveryPage extends pageType(WebhookDelivery) {}
+import type { WebhookDelivery as DeliveryRow } from '../../platform/postgres/database.js'
+import { loader } from '../../platform/postgres/loader.js'
+import { Input } from '../declaration.js'
+import { Event } from '../events/event.js'
+import { PageArgs, Scope, Timestamp } from '../graphql-types.js'
+import { listDeliveries, redeliverDelivery, redeliverMany, testWebhook } from './deliveries.js'
+import { DeliveryFilterStatus, DeliveryPage, RedeliverInput, Redelivery, WebhookDelivery } from './delivery.js'
+import { eventKeyOf, eventsOfDeliveries, webhooksById } from './relations.js'
+import { Webhook } from './webhook.js'
+import { WebhookPath } from './webhooks.graphql.js'
 
 @ArgsType()
-class DeliveriesPath extends AccountPath {
-  @Field(() => ID)
-  webhookId!: string
-}
-
-@ArgsType()
-class DeliveryPath extends DeliveriesPath {
-  @Field(() => ID)
+class DeliveryPath extends WebhookPath {
+  @Field(() => ID, { description: 'The id of the delivery.' })
   deliveryId!: string
 }
 
 @ArgsType()
 class DeliveryFilter extends PageArgs {
-  @Field(() => String, { nullable: true })
+  @Field(() => String, {
+    nullable: true,
+    description: 'Only deliveries of events of this type. `webhook.test` is the type of test events.',
+  })
   eventType?: string | null
-  @Field(() => DeliveryFilterStatusEnum, { nullable: true })
+  @Field(() => DeliveryFilterStatus, { nullable: true, description: 'Only deliveries with this outcome.' })
   status?: DeliveryFilterStatus | null
   @Field(() => Timestamp, { nullable: true, description: 'Only deliveries created at or after this time.' })
   after?: number | null
@@ -94,35 +32,16 @@ class DeliveryFilter extends PageArgs {
   before?: number | null
 }
 
-@InputType()
-class RedeliverInput {
-  @Field(() => Timestamp, { description: 'Only deliveries created at or after this time.' })
-  after!: number
-  @Field(() => Timestamp, {
-    nullable: true,
-    description: 'Only deliveries created before this time. The default is now.',
-  })
-  before?: number | null
-  @Field(() => DeliveryFilterStatusEnum, {
-    nullable: true,
-    description: 'Which finished deliveries to repeat. The default is failed.',
-  })
-  status?: DeliveryFilterStatus | null
-}
-
-@ObjectType()
-class Redelivery {
-  @Field(() => Int, { description: 'The number of events to deliver again.' })
-  count!: number
-}
-
 @Resolver(() => WebhookDelivery)
 export class WebhookDeliveryResolver {
-  @Query(() => DeliveryPage, { nullable: true, description: 'Lists the deliveries of a webhook, newest first.' })
+  @Query(() => DeliveryPage, {
+    nullable: true,
+    description: 'Lists the deliveries to a webhook of the last 14 days, newest first.',
+  })
   @Scope('webhooks', 'read')
   webhookDeliveries(
     @Ctx() context: Context,
-    @Args(() => DeliveriesPath) path: DeliveriesPath,
+    @Args(() => WebhookPath) path: WebhookPath,
     @Args(() => DeliveryFilter) filter: DeliveryFilter,
   ) {
     return listDeliveries(context, path, filter, filter)
@@ -143,8 +62,8 @@ export class WebhookDeliveryResolver {
   @Scope('webhooks', 'write')
   redeliverWebhookDeliveries(
     @Ctx() context: Context,
-    @Args(() => DeliveriesPath) path: DeliveriesPath,
-    @Arg('input', () => RedeliverInput) input: RedeliverInput,
+    @Args(() => WebhookPath) path: WebhookPath,
+    @Input(RedeliverInput) input: object,
   ) {
     return redeliverMany(context, path, input)
   }
@@ -153,7 +72,22 @@ export class WebhookDeliveryResolver {
     description: 'Sends an event of type webhook.test to this webhook, regardless of its event types.',
   })
   @Scope('webhooks', 'write')
-  testWebhook(@Ctx() context: Context, @Args(() => DeliveriesPath) path: DeliveriesPath) {
+  testWebhook(@Ctx() context: Context, @Args(() => WebhookPath) path: WebhookPath) {
     return testWebhook(context, path)
+  }
+
+  @FieldResolver(() => Event, {
+    nullable: true,
+    description: 'The event that is delivered. Null for a test event and after the retention period of events.',
+  })
+  @Scope('events', 'read')
+  event(@Ctx() context: Context, @Root() delivery: DeliveryRow) {
+    return loader(context, eventsOfDeliveries).load(eventKeyOf(delivery))
+  }
+
+  @FieldResolver(() => Webhook, { nullable: true, description: 'The webhook. Null if it was deleted.' })
+  @Scope('webhooks', 'read')
+  webhook(@Ctx() context: Context, @Root() { webhookId }: DeliveryRow) {
+    return loader(context, webhooksById).load(webhookId)
   }
 }

@@ -2,10 +2,9 @@
  * Delivery records (docs/contract.md#webhooks): lists deliveries, repeats them, and sends test events. A repeated
  * delivery has the same event id, so that the receiver can recognize the event.
  */
-import { z } from 'zod'
 import { badRequest, conflict, invalidFields, notFound } from '../../kernel/errors.js'
 import { idTimestamp, isId, newRow } from '../../kernel/ids.js'
-import { checkInput, fieldSchemas } from '../../kernel/input.js'
+import { checkInput } from '../../kernel/input.js'
 import { limits } from '../../kernel/limits.js'
 import { checkPageLimit, invalidCursor, type Page, type PageRequest, toPage } from '../../kernel/pagination.js'
 import type { Context } from '../../platform/context.js'
@@ -14,13 +13,9 @@ import { notify } from '../../platform/postgres/notifications.js'
 import { transaction } from '../../platform/postgres/transaction.js'
 import { checkEventTypes, SqlConditions, statementName } from '../events/event-list.js'
 import { eventOrigin } from '../events/record-event.js'
+import { type DeliveryFilterStatus, redeliverRules } from './delivery.js'
 import { toEventRecord } from './payload.js'
 import { getWebhook, type WebhookPath } from './webhooks.js'
-
-/** Values of the list filter `status` (docs/contract.md#webhook-payload-and-signature). */
-export const deliveryFilters = ['success', 'failed'] as const
-export type DeliveryFilterStatus = (typeof deliveryFilters)[number]
-export const deliveryStatuses = ['pending', 'delivering', 'delivered', 'failing', 'failed'] as const
 
 /** Filters of the list; null and undefined mean no filter. */
 export interface DeliveryFilter {
@@ -150,15 +145,6 @@ export async function redeliverDelivery(
   })
 }
 
-const redeliveryRules = z.strictObject({
-  after: fieldSchemas.timestamp,
-  before: fieldSchemas.timestamp.nullable().optional(),
-  status: z
-    .enum(deliveryFilters, `must be one of ${deliveryFilters.join(', ')}.`)
-    .nullable()
-    .optional(),
-})
-
 /**
  * Selects each event with a matching delivery once, except test events and events with a delivery that is not finished.
  */
@@ -179,7 +165,7 @@ const redeliverableEventsText = `
  *   disabled webhook
  */
 export async function redeliverMany(context: Context, path: WebhookPath, input: unknown): Promise<{ count: number }> {
-  const { after, before, status } = checkInput(redeliveryRules, input)
+  const { after, before, status } = checkInput(redeliverRules, input)
   const { id: webhookId, accountId } = await requireEnabledWebhook(context, path)
   const finalStatuses = status === 'success' ? ['delivered'] : ['failed']
   return transaction(context, async (tx) => {

@@ -3,10 +3,9 @@
  * #webhook-delivery-rules). This folder manages webhooks with their secrets and deliveries. `recordEvent` creates one
  * delivery per event and subscribed webhook (resources/events).
  */
-import { z } from 'zod'
 import { ApiError, invalidField, notFound } from '../../kernel/errors.js'
 import { newRow } from '../../kernel/ids.js'
-import { checkInput, fieldSchemas } from '../../kernel/input.js'
+import { checkInput } from '../../kernel/input.js'
 import { limits } from '../../kernel/limits.js'
 import { checkPageLimit, type Page, type PageRequest, toPage } from '../../kernel/pagination.js'
 import { DAY } from '../../kernel/time.js'
@@ -28,12 +27,9 @@ import { recordEvent } from '../events/record-event.js'
 import { updateWithOptimisticLock } from '../optimistic-lock.js'
 import { requireRecentSignIn } from '../recent-sign-in.js'
 import { type InAccount, newestFirst, requireAccount, whereOlderThanCursor } from '../resource-path.js'
-import { decryptSecrets, encryptSecrets, generateSecrets, type Secrets, webhookAuthTypes } from './secrets.js'
+import { decryptSecrets, encryptSecrets, generateSecrets, type Secrets, type WebhookAuthType } from './secrets.js'
+import { createRules, updateRules, type WebhookFilterStatus } from './webhook.js'
 import { addressError } from './webhook-url.js'
-
-/** Values of the list filter `status`. The filter `active` also finds webhooks with the status `failing`. */
-export const webhookFilters = ['active', 'disabled', 'deleted'] as const
-export const webhookStatuses = ['active', 'disabled', 'failing', 'deleted'] as const
 
 export interface WebhookPath extends InAccount {
   webhookId: string
@@ -51,23 +47,11 @@ export interface WebhookWithSecrets {
   createdSecrets: Secrets
 }
 
-const authRule = z.enum(webhookAuthTypes, `must be one of ${webhookAuthTypes.join(', ')}.`)
-const createRules = z.strictObject({
-  url: fieldSchemas.text(limits.maxUrlLength),
-  eventTypes: z.array(z.string(), 'must be an array of event types, or null for all.').nullable().optional(),
-  auth: authRule.optional(),
-  name: fieldSchemas.name.nullable().optional(),
-  description: fieldSchemas.description.optional(),
-  metadata: fieldSchemas.metadata.optional(),
-})
-const updateRules = createRules
-  .partial()
-  .extend({ status: z.enum(['active', 'disabled'], 'must be active or disabled.').optional() })
-
-type Values = Partial<z.infer<typeof createRules>>
-
 /** @throws invalid_request for a URL that webhooks must not have, or for an unknown event type */
-function checkWebhookValues({ config }: Context, { url, eventTypes }: Values): void {
+function checkWebhookValues(
+  { config }: Context,
+  { url, eventTypes }: { url?: string; eventTypes?: string[] | null },
+): void {
   const urlError = url === undefined ? undefined : addressError(url, config.allowPrivateNetworks)
   if (urlError) throw invalidField('url', 'invalid_format', urlError)
   checkEventTypes(eventTypes)
@@ -86,7 +70,7 @@ export const dayOf = (moment: number): number => Math.floor(moment / DAY)
 export async function listWebhooks(
   context: Context,
   { accountId }: InAccount,
-  { status }: { status?: (typeof webhookFilters)[number] | null },
+  { status }: { status?: WebhookFilterStatus | null },
   request: PageRequest,
 ): Promise<Page<WebhookWithStatistics>> {
   const limit = checkPageLimit(request)
@@ -123,9 +107,9 @@ export async function getWebhook(
  * @throws invalid_request, too_many_requests at `limits.maxWebhooksPerAccount`, not_found for the account
  */
 export async function createWebhook(context: Context, path: InAccount, input: unknown): Promise<WebhookWithSecrets> {
-  const values = checkInput(createRules, input)
-  checkWebhookValues(context, values)
-  const auth = values.auth ?? 'signature'
+  const { eventTypes: requestedTypes, metadata, ...values } = checkInput(createRules, input)
+  checkWebhookValues(context, { url: values.url, eventTypes: requestedTypes })
+  const { auth } = values
   const createdSecrets = generateSecrets(context, auth)
   return transaction(context, async (tx) => {
     const { accountId } = path
@@ -144,13 +128,10 @@ export async function createWebhook(context: Context, path: InAccount, input: un
       data: {
         ...row,
         accountId,
-        name: values.name ?? null,
-        description: values.description ?? null,
-        url: values.url,
-        eventTypes: [...new Set(values.eventTypes ?? [])],
-        auth,
+        ...values,
+        eventTypes: [...new Set(requestedTypes ?? [])],
         secrets: encryptSecrets(tx, createdSecrets),
-        metadata: (values.metadata ?? {}) as Prisma.InputJsonObject,
+        metadata: metadata as Prisma.InputJsonObject,
         status: 'active',
       },
     })
@@ -186,7 +167,7 @@ export async function updateWebhook(
     'webhook.updated',
     ifMatch,
     (before) => {
-      const { auth = before.auth as (typeof webhookAuthTypes)[number], url = before.url } = values
+      const { auth = before.auth as WebhookAuthType, url = before.url } = values
       const enables = values.status === 'active' && before.status === 'disabled'
       if (enables || url !== before.url || addsEventTypes(before.eventTypes, eventTypes))
         requireScope(context, 'events:read')

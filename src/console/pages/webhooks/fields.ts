@@ -1,4 +1,5 @@
 /** The fields of webhook forms. */
+import type { WebhookStatus } from 'documents/types'
 import type { Field } from '../../form/fields'
 import { eventTypeOptions } from '../events/event-types'
 
@@ -8,7 +9,7 @@ export interface WebhookForm {
   url: string
   eventTypes?: string[] | null
   auth?: string
-  status?: string
+  status?: WebhookStatus
   metadata?: Record<string, unknown>
 }
 

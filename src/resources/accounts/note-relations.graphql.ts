@@ -1,0 +1,100 @@
+/**
+ * The relations of notes to their subjects and authors. They are in this folder because src/resources/notes may not
+ * import users, organizations, issuers and clients.
+ */
+import { Ctx, createUnionType, FieldResolver, Resolver, Root } from 'type-graphql'
+import type { ActorType } from '../../kernel/context.js'
+import type { Context } from '../../platform/context.js'
+import type { Note as NoteRow } from '../../platform/postgres/database.js'
+import { loader } from '../../platform/postgres/loader.js'
+import { Client } from '../clients/client.js'
+import { type RelationPermission, Scope, ScopeByParent } from '../graphql-types.js'
+import { Issuer } from '../issuers/issuers.graphql.js'
+import { ApiKey } from '../keys/api-keys.graphql.js'
+import { Note, type NoteSubject } from '../notes/note.js'
+import { Organization } from '../organizations/organizations.graphql.js'
+import { User } from '../users/users.graphql.js'
+import { NoteAuthor } from './note-author.js'
+import { type AuthorRow, apiKeysById, authorsById, subjectsById, usersById } from './note-relations.js'
+
+const NoteSubjectResource = createUnionType({
+  name: 'NoteSubjectResource',
+  description: 'A resource that a note can be about.',
+  types: () => [User, Organization, Issuer, Client] as const,
+  resolveType: ({ id }) => ({ usr: User, org: Organization, iss: Issuer })[id.split('_')[0]!] ?? Client,
+})
+
+function subjectPermission({ accountId, issuerId, subjectId, subjectType }: NoteRow): RelationPermission {
+  const path = { accountId, ...(issuerId !== null && { issuerId }) }
+  const permissions: Record<NoteSubject, RelationPermission> = {
+    user: { scope: 'issuers.users:read', ...path },
+    org: { scope: 'issuers.organizations:read', ...path, orgId: subjectId },
+    issuer: { scope: 'issuers:read', accountId, issuerId: subjectId },
+    client: { scope: 'issuers.clients:read', ...path },
+  }
+  return permissions[subjectType as NoteSubject]
+}
+
+@Resolver(() => Note)
+export class NoteRelationsResolver {
+  @FieldResolver(() => NoteSubjectResource, {
+    nullable: true,
+    description:
+      'The resource that the note is about, for callers with the read scope of its type. Usernames are hashed as in lists. Null if the resource was deleted.',
+  })
+  @ScopeByParent(subjectPermission)
+  async subject(@Ctx() context: Context, @Root() { accountId, subjectType, subjectId }: NoteRow) {
+    const subject = await loader(context, subjectsById[subjectType]!).load(subjectId)
+    return subject?.accountId === accountId ? subject : null
+  }
+
+  @FieldResolver(() => NoteAuthor, { nullable: true, description: 'The principal that created the note.' })
+  @Scope('notes', 'read')
+  async author(@Ctx() context: Context, @Root() { createdBy }: NoteRow): Promise<Author> {
+    if (createdBy === null) return { type: 'system', id: null, name: null }
+    const author = await loader(context, authorsById).load(createdBy)
+    // The id of a client can be a URL.
+    return { name: null, ...author, id: createdBy, type: typesByPrefix[createdBy.split('_')[0]!] ?? 'client' }
+  }
+}
+
+const typesByPrefix: Record<string, ActorType> = {
+  usr: 'user',
+  ak: 'api_key',
+  tok: 'personal_token',
+  agt: 'agent',
+}
+
+type Author = NoteAuthor & Partial<Omit<AuthorRow, keyof NoteAuthor>>
+
+/** Relations that do not exist for a type of principal are null and need no scope. */
+const noRelation: RelationPermission = { scope: 'authenticated' }
+
+const userPermission = ({ userId, accountId, issuerId }: Author): RelationPermission =>
+  userId && accountId && issuerId ? { scope: 'issuers.users:read', accountId, issuerId } : noRelation
+
+const apiKeyPermission = ({ type, accountId }: Author): RelationPermission =>
+  type === 'api_key' && accountId ? { scope: 'api_keys:read', accountId } : noRelation
+
+@Resolver(() => NoteAuthor)
+export class NoteAuthorResolver {
+  @FieldResolver(() => User, {
+    nullable: true,
+    description:
+      'The user who created the note, or who owns the personal token; with a hashed username. Null for other principals and for deleted users.',
+  })
+  @ScopeByParent(userPermission)
+  user(@Ctx() context: Context, @Root() { userId }: Author) {
+    return userId ? loader(context, usersById).load(userId) : null
+  }
+
+  @FieldResolver(() => ApiKey, {
+    nullable: true,
+    description:
+      'The API key that created the note. Null for other principals and for keys that were revoked long ago.',
+  })
+  @ScopeByParent(apiKeyPermission)
+  apiKey(@Ctx() context: Context, @Root() { type, id }: Author) {
+    return type === 'api_key' && id ? loader(context, apiKeysById).load(id) : null
+  }
+}
