@@ -14,8 +14,7 @@ export class NoteAuthor {
   })
   readonly id!: string | null
   @Property(() => String, {
-    description:
-      'The current name of the user, API key, personal token, client or agent. Null if it has none or was deleted.',
+    description: 'The current name of the user, API key or personal token. Null if it has none or was deleted.',
     example: 'Ada Lovelace',
     nullable: true,
   })

@@ -53,17 +53,11 @@ export class NoteRelationsResolver {
   async author(@Ctx() context: Context, @Root() { createdBy }: NoteRow): Promise<Author> {
     if (createdBy === null) return { type: 'system', id: null, name: null }
     const author = await loader(context, authorsById).load(createdBy)
-    // The id of a client can be a URL.
-    return { name: null, ...author, id: createdBy, type: typesByPrefix[createdBy.split('_')[0]!] ?? 'client' }
+    return { name: null, ...author, id: createdBy, type: typesByPrefix[createdBy.split('_')[0]!] ?? 'user' }
   }
 }
 
-const typesByPrefix: Record<string, ActorType> = {
-  usr: 'user',
-  ak: 'api_key',
-  tok: 'personal_token',
-  agt: 'agent',
-}
+const typesByPrefix: Record<string, ActorType> = { ak: 'api_key', tok: 'personal_token' }
 
 type Author = NoteAuthor & Partial<Omit<AuthorRow, keyof NoteAuthor>>
 

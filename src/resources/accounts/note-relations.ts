@@ -51,14 +51,13 @@ export interface AuthorRow {
   userId: string | null
 }
 
+/** Clients, agents and the users of other issuers than the console issuer cannot create notes. */
 const authorsText = `
   SELECT id, profile->>'name' AS name, account_id AS "accountId", issuer_id AS "issuerId", id AS "userId"
     FROM users WHERE id = ANY ($1::text[]) AND status <> ALL ($2::text[])
   UNION ALL SELECT t.id, t.name, t.account_id, t.issuer_id, t.user_id
     FROM personal_tokens t JOIN users u ON u.id = t.user_id WHERE t.id = ANY ($1::text[]) AND u.status <> ALL ($2::text[])
-  UNION ALL SELECT id, name, account_id, NULL, NULL FROM api_keys WHERE id = ANY ($1::text[])
-  UNION ALL SELECT id, name, account_id, issuer_id, NULL FROM clients WHERE id = ANY ($1::text[])
-  UNION ALL SELECT id, name, account_id, issuer_id, NULL FROM agents WHERE id = ANY ($1::text[])`
+  UNION ALL SELECT id, name, account_id, NULL, NULL FROM api_keys WHERE id = ANY ($1::text[])`
 
 /** Loads the principals that created notes; null for principals that were deleted. */
 export async function authorsById(context: Context, ids: readonly string[]): Promise<(AuthorRow | null)[]> {

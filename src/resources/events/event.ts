@@ -3,7 +3,6 @@ import type { ActorType as ActorTypeName, AuthType as AuthTypeName } from '../..
 import { AccountId, CreatedAt, Id, IssuerId, OrgId } from '../common-properties.js'
 import { enumType, Property, pageOf } from '../declaration.js'
 import { JSONObject, Timestamp } from '../graphql-types.js'
-import type { AggregateRow } from './event-aggregate.js'
 import type { Dimension } from './event-counts.js'
 
 export const ActorType = enumType<ActorTypeName>('ActorType', 'The types of principals that cause changes.', {
@@ -214,7 +213,7 @@ class EventBucket {
   })
   ts!: number | null
   @Property(() => [EventCountRow], { description: 'The counts of the groups, the largest first.' })
-  rows!: AggregateRow[]
+  rows!: EventCountRow[]
 }
 
 @ObjectType({ description: 'Event counts by interval and group.' })

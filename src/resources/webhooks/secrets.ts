@@ -8,9 +8,7 @@ import { limits } from '../../kernel/limits.js'
 import { toUnixSeconds } from '../../kernel/time.js'
 import type { Context } from '../../platform/context.js'
 import { randomSecret } from '../../platform/crypto/secrets.js'
-
-export const webhookAuthTypes = ['none', 'bearer', 'signature', 'bearer+signature'] as const
-export type WebhookAuthType = (typeof webhookAuthTypes)[number]
+import type { WebhookAuthType } from './webhook.js'
 
 /** Contents of the encrypted column. */
 export interface Secrets {

@@ -5,7 +5,6 @@ import { limits } from '../../kernel/limits.js'
 import { AccountId, CreatedAt, Description, Id, Metadata, UpdatedAt } from '../common-properties.js'
 import { createRulesOf, enumType, Property, pageOf, updateRulesOf } from '../declaration.js'
 import { Timestamp } from '../graphql-types.js'
-import { type WebhookAuthType, webhookAuthTypes } from './secrets.js'
 
 export const WebhookStatus = enumType('WebhookStatus', 'Whether a webhook receives events.', {
   active: 'The webhook receives events.',
@@ -20,6 +19,10 @@ export const WebhookFilterStatus = enumType('WebhookFilterStatus', 'The statuses
   deleted: 'Webhooks that were deleted in the last 31 days.',
 })
 export type WebhookFilterStatus = keyof typeof WebhookFilterStatus
+
+/** Not an enum, because names of GraphQL contain no `+`. */
+const webhookAuthTypes = ['none', 'bearer', 'signature', 'bearer+signature'] as const
+export type WebhookAuthType = (typeof webhookAuthTypes)[number]
 
 const AUTH_DESCRIPTION =
   'How requests to the receiver are authenticated: `none`, `bearer` (a bearer token), `signature`, or `bearer+signature`.'

@@ -27,8 +27,8 @@ import { recordEvent } from '../events/record-event.js'
 import { updateWithOptimisticLock } from '../optimistic-lock.js'
 import { requireRecentSignIn } from '../recent-sign-in.js'
 import { type InAccount, newestFirst, requireAccount, whereOlderThanCursor } from '../resource-path.js'
-import { decryptSecrets, encryptSecrets, generateSecrets, type Secrets, type WebhookAuthType } from './secrets.js'
-import { createRules, updateRules, type WebhookFilterStatus } from './webhook.js'
+import { decryptSecrets, encryptSecrets, generateSecrets, type Secrets } from './secrets.js'
+import { createRules, updateRules, type WebhookAuthType, type WebhookFilterStatus } from './webhook.js'
 import { addressError } from './webhook-url.js'
 
 export interface WebhookPath extends InAccount {
