@@ -24,7 +24,7 @@ export interface EventStream {
   close(): void
 }
 
-const query = `subscription ($a: ID!, $after: ID, $types: [String!], $user: String) {
+const query = `subscription ($a: ID!, $after: ID, $types: [String!], $user: ID) {
   eventAdded(accountId: $a, after: $after, eventTypes: $types, userId: $user) { id type userId target { id } } }`
 
 /**
