@@ -3,8 +3,8 @@ import type { Context } from '../../platform/context.js'
 import type { Account as AccountRow, Domain as DomainRow } from '../../platform/postgres/database.js'
 import { loader, relatedPage } from '../../platform/postgres/loader.js'
 import { CreateInput, UpdateInput } from '../declaration.js'
+import { EventPage } from '../events/event.js'
 import { eventLoaderKey, listEvents, newestEventsOf } from '../events/event-list.js'
-import { EventPage } from '../events/events.graphql.js'
 import {
   AccountPath,
   IdempotencyKey,
@@ -21,11 +21,11 @@ import { listIssuers, newestIssuersOf } from '../issuers/issuers.js'
 import { ApiKeyPage } from '../keys/api-key.js'
 import { listApiKeys } from '../keys/api-keys.js'
 import { apiKeysOfAccounts } from '../keys/relations.js'
-import { NotePage } from '../notes/notes.graphql.js'
+import { NotePage } from '../notes/note.js'
 import { listNotes } from '../notes/notes.js'
 import { notesOf } from '../notes/relations.js'
 import { newestWebhooksOf } from '../webhooks/statistics.js'
-import { WebhookPage } from '../webhooks/webhooks.graphql.js'
+import { WebhookPage } from '../webhooks/webhook.js'
 import { listWebhooks } from '../webhooks/webhooks.js'
 import { Account, AccountPage, type BillingMode, CreateAccountPayload } from './account.js'
 import {

@@ -3,7 +3,7 @@ import { type ClassType, Ctx, FieldResolver, Resolver, Root } from 'type-graphql
 import type { Context } from '../../platform/context.js'
 import type { Client as ClientRow } from '../../platform/postgres/database.js'
 import { loader } from '../../platform/postgres/loader.js'
-import { Event } from '../events/events.graphql.js'
+import { Event } from '../events/event.js'
 import { IssuerLevelScope } from '../graphql-types.js'
 import { Session } from '../sessions/session.js'
 import { Client } from './client.js'

@@ -3,8 +3,8 @@ import type { Context } from '../../platform/context.js'
 import type { Client as ClientRow } from '../../platform/postgres/database.js'
 import { relatedPage } from '../../platform/postgres/loader.js'
 import { CreateInput, UpdateInput } from '../declaration.js'
+import { EventPage } from '../events/event.js'
 import { eventLoaderKey, listEvents, newestEventsOf } from '../events/event-list.js'
-import { EventPage } from '../events/events.graphql.js'
 import {
   IdempotencyKey,
   IfMatch,

@@ -17,8 +17,6 @@ import type { Dimension } from './event-counts.js'
 import { getEvent, listEvents } from './event-list.js'
 import { streamEvents } from './event-stream.js'
 
-export { EventPage }
-
 @ArgsType()
 class EventPath extends AccountPath {
   @Field(() => ID, { description: 'The id of the event.' })

@@ -7,8 +7,8 @@ import { agentsOf, listAgents } from '../agents/agents.js'
 import { ClientPage } from '../clients/client.js'
 import { listClients, newestClientsOf } from '../clients/clients.js'
 import { CreateInput, UpdateInput } from '../declaration.js'
+import { EventPage } from '../events/event.js'
 import { eventLoaderKey, listEvents, newestEventsOf } from '../events/event-list.js'
-import { EventPage } from '../events/events.graphql.js'
 import {
   AccountPath,
   IdempotencyKey,

@@ -6,8 +6,6 @@ import type { ReferenceType } from './links.js'
 import { Note, NoteCount, NotePage, NoteReferenceType, NoteSubject } from './note.js'
 import { countNotes, createNote, deleteNote, getNote, listBacklinks, listNotes, updateNote } from './notes.js'
 
-export { NotePage }
-
 @ArgsType()
 class NotePath extends AccountPath {
   @Field(() => ID, { description: 'The id of the note.' })

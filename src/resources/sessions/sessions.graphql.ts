@@ -3,7 +3,7 @@ import type { Context } from '../../platform/context.js'
 import type { Event as EventRow } from '../../platform/postgres/database.js'
 import { loader } from '../../platform/postgres/loader.js'
 import { Input } from '../declaration.js'
-import { Event } from '../events/events.graphql.js'
+import { Event } from '../events/event.js'
 import { IdempotencyKey, IssuerLevelScope, IssuerPath, PageArgs, Scope } from '../graphql-types.js'
 import {
   RevokeSessionInput,

@@ -10,8 +10,8 @@ import { loader, relatedPage } from '../../platform/postgres/loader.js'
 import { VerifierPage } from '../credentials/verifier.js'
 import { listVerifiers, verifiersOf } from '../credentials/verifiers.js'
 import { CreateInput, UpdateInput } from '../declaration.js'
+import { Event, EventPage } from '../events/event.js'
 import { eventLoaderKey, listEvents, newestEventsOf } from '../events/event-list.js'
-import { Event, EventPage } from '../events/events.graphql.js'
 import {
   IdempotencyKey,
   IfMatch,

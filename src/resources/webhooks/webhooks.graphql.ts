@@ -26,8 +26,6 @@ import {
   type WebhookWithStatistics,
 } from './webhooks.js'
 
-export { WebhookPage }
-
 @ArgsType()
 export class WebhookPath extends AccountPath {
   @Field(() => ID, { description: 'The id of the webhook.' })
