@@ -26,9 +26,3 @@ const headerArguments: Record<string, string> = {
 
 /** Returns the name in `/v1` of a GraphQL argument or field: the name of a header or of a field. */
 export const restName = (name: string): string => headerArguments[name] ?? snakeCase(name)
-
-/**
- * Returns the REST name of an alias in the documents of graphql/rest. Aliases end in `_micro_usd` instead of `_μusd`,
- * because they are GraphQL names.
- */
-export const restNameOfAlias = (alias: string): string => alias.replace(/_micro_usd$/, '_\u03bcusd')

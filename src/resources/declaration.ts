@@ -14,6 +14,7 @@ import {
   registerEnumType,
 } from 'type-graphql'
 import { z } from 'zod'
+import { snakeCase } from '../kernel/field-names.js'
 import { fieldSchemas } from '../kernel/input.js'
 import type { Context } from '../platform/context.js'
 
@@ -82,6 +83,20 @@ export function Property(type: FieldType, options: PropertyOptions): PropertyDec
     properties.push({ ...options, name: String(name), type })
   }
 }
+
+const eventTargets = new Map<string, object>()
+
+/** For the class of a resource that events are about: its type in `target` of the events. */
+export const EventTarget =
+  (type: string): ClassDecorator =>
+  (Class) =>
+    void eventTargets.set(type, Class)
+
+/** Returns the class of a resource that events are about; undefined if none is declared with this type. */
+export const eventTarget = (type: string): object | undefined => eventTargets.get(type)
+
+/** Returns the name of a field in `/v1`. */
+export const restNameOfProperty = ({ name, restName }: DeclaredProperty): string => restName ?? snakeCase(name)
 
 type WritableKey<T> = {
   [K in keyof T]-?: (<F>() => F extends { [P in K]: T[K] } ? 1 : 2) extends <F>() => F extends {
@@ -166,8 +181,13 @@ function ruleOfType({ name, type }: DeclaredProperty): z.ZodType {
 /** The rules of the inputs by the name of their GraphQL type, which `/v1` checks and the OpenAPI document describes. */
 const rulesByInput = new Map<string, { rules: z.ZodType; properties: readonly DeclaredProperty[] }>()
 
-/** Returns the rules and fields of a GraphQL input type; undefined if no parameter is declared with this type. */
-export const rulesOfInput = (name: string) => rulesByInput.get(name)
+/** Returns the rules and fields of a GraphQL input type. @throws Error if no parameter is declared with this type */
+export function rulesOfInput(name: string) {
+  const input = rulesByInput.get(name)
+  if (!input)
+    throw new Error(`The input ${name} has no rules. Declare the parameter with @CreateInput, @UpdateInput or @Input.`)
+  return input
+}
 
 interface InputOptions {
   /** The name of the GraphQL type. */

@@ -6,7 +6,7 @@
 
 import { GraphQLError, GraphQLScalarType } from 'graphql'
 import { GraphQLJSONObject } from 'graphql-scalars'
-import { Arg, ArgsType, type ClassType, Extensions, Field, ID, Int, ObjectType } from 'type-graphql'
+import { Arg, ArgsType, Extensions, Field, ID, Int } from 'type-graphql'
 import { limits } from '../kernel/limits.js'
 import type { PlatformScope, ScopeAction, ScopeResource } from '../kernel/scopes.js'
 
@@ -114,13 +114,6 @@ export const RecentSignIn = () => guardExtensions({ recentSignIn: true })
  */
 export const ReturnsSecret = (responseStorage: StorageOf = 'never') => guardExtensions({ responseStorage })
 
-/** For fields of a class without `@Property`: see `PropertyOptions.once` and `PropertyOptions.graphqlOnly`. */
-export const Once = () => guardExtensions({ once: true })
-export const GraphqlOnly = () => guardExtensions({ graphqlOnly: true })
-
-/** For a field of a class without `@Property`: see `PropertyOptions.restName`. */
-export const RestName = (restName: string) => guardExtensions({ restName })
-
 /** For relation fields that are part of the resource in `/v1`. */
 export const InRest = () => guardExtensions({ inRest: true })
 
@@ -158,7 +151,7 @@ export class OrganizationPath extends IssuerPath {
 }
 
 /** Description of the argument `search` of lists with a search by name. */
-export const nameSearchDescription = 'A prefix of the name, in any case, or the id. The results are sorted by name.'
+const nameSearchDescription = 'A prefix of the name, in any case, or the id. The results are sorted by name.'
 
 @ArgsType()
 export class PageArgs {
@@ -185,37 +178,17 @@ export class SearchablePageArgs extends PageArgs {
   search?: string | null
 }
 
-/** Creates the type of one page of a list: `@ObjectType() class ClientPage extends pageType(Client) {}`. */
-export function pageType<T extends object>(Item: ClassType<T>) {
-  @ObjectType({ description: 'One page of a list.' })
-  abstract class PageType {
-    @Field(() => [Item])
-    data!: T[]
+/** A parameter of mutations whose `/v1` form takes `If-Match`. */
+export const IfMatch = () =>
+  Arg('ifMatch', () => String, {
+    nullable: true,
+    description: 'Like the If-Match header: a quoted version, a list of quoted versions, or *.',
+  })
 
-    @Field(() => String, { nullable: true, description: 'Null on the last page.' })
-    nextCursor!: string | null
-
-    @Field(() => Boolean)
-    hasMore!: boolean
-  }
-  return PageType
-}
-
-/** Returns the object that type-graphql takes as an enum. The names of the enum are the values themselves. */
-export const enumOf = <T extends string>(values: readonly T[]): { [K in T]: K } =>
-  Object.fromEntries(values.map((value) => [value, value])) as { [K in T]: K }
-
-/** Parameters that many resolvers have. */
-export const IfMatch = () => Arg('ifMatch', () => String, ifMatchArg)
-/** A mutation only declares this parameter; src/graphql/idempotent-mutation.ts reads the argument. */
-export const IdempotencyKey = () => Arg('idempotencyKey', () => String, idempotencyKeyArg)
-
-export const ifMatchArg = {
-  nullable: true,
-  description: 'Like the If-Match header: a quoted version, a list of quoted versions, or *.',
-} as const
-export const idempotencyKeyArg = {
-  nullable: true,
-  description:
-    'Like the Idempotency-Key header: the same key and input within 24 hours returns the first response again.',
-} as const
+/** A parameter that a mutation only declares; src/graphql/idempotent-mutation.ts reads the argument. */
+export const IdempotencyKey = () =>
+  Arg('idempotencyKey', () => String, {
+    nullable: true,
+    description:
+      'Like the Idempotency-Key header: the same key and input within 24 hours returns the first response again.',
+  })

@@ -1,10 +1,10 @@
 /**
- * Converts REST input to GraphQL variables, as the types of the variables require. Names in snake_case become
- * camelCase. Absent fields stay absent, and null stays null. All errors are reported together, with REST field names.
+ * Converts REST input to GraphQL variables. A body is checked with the rules of its input type, a query parameter with the
+ * type of its variable. Names in snake_case become camelCase. All errors are reported together, with REST field names.
  */
 import {
   GraphQLEnumType,
-  GraphQLInputObjectType,
+  type GraphQLInputObjectType,
   type GraphQLInputType,
   type GraphQLScalarType,
   getNamedType,
@@ -19,7 +19,6 @@ import { schema } from '../graphql/schema.js'
 import { ApiError, type ErrorDetail } from '../kernel/errors.js'
 import { camelCase, normalizeMicroSign, snakeCase } from '../kernel/field-names.js'
 import { checkInput } from '../kernel/input.js'
-import { isObject } from '../kernel/merge-patch.js'
 import { toRestError } from './errors.js'
 
 /** Returns the variables of an operation with their types. */
@@ -36,16 +35,14 @@ export function variableTypesOf(operation: Operation): Map<string, GraphQLInputT
 export interface BodyInput {
   isRequired: boolean
   fields: ReturnType<GraphQLInputObjectType['getFields']>
-  /** Undefined for an input whose class is not declared with src/resources/declaration.ts yet. */
-  rules: z.ZodType<object> | undefined
-  type: GraphQLInputObjectType
+  rules: z.ZodType<object>
 }
 
 /** Returns the body of a route for the type of its variable `input`. @throws Error for an input type without rules */
 export function bodyInput(type: GraphQLInputType): BodyInput {
   const named = getNamedType(type) as GraphQLInputObjectType
-  const rules = rulesOfInput(named.name)?.rules as z.ZodType<object> | undefined
-  return { isRequired: isNonNullType(type), fields: named.getFields(), rules, type: named }
+  const { rules } = rulesOfInput(named.name)
+  return { isRequired: isNonNullType(type), fields: named.getFields(), rules: rules as z.ZodType<object> }
 }
 
 /**
@@ -54,11 +51,10 @@ export function bodyInput(type: GraphQLInputType): BodyInput {
  * @returns `input`: the body with GraphQL names; `checked`: the values that the rules return, if there is no error
  */
 export function parseBody(
-  { fields, rules, type }: BodyInput,
+  { fields, rules }: BodyInput,
   body: Record<string, unknown>,
   details: ErrorDetail[],
 ): { input: object; checked?: object } {
-  if (!rules) return { input: parseInput(type, body, '', details) as object }
   const input: Record<string, unknown> = {}
   for (const [rawName, value] of Object.entries(body)) {
     const name = normalizeMicroSign(rawName)
@@ -81,53 +77,19 @@ export function parseBody(
 const errorDetail = (field: string, code: string, message: string): ErrorDetail => ({ field, code, message })
 
 /**
- * Converts a JSON value to the GraphQL input of a type.
- * @param field the path of the value for errors; empty for the body
+ * Checks the value of a query parameter.
  * @param details receives an entry for each error
- * @returns undefined for an absent or invalid value; in a list or object, undefined in the place of each invalid part
+ * @returns undefined for an invalid value; in a list, undefined in the place of each invalid entry
  */
-export function parseInput(type: GraphQLInputType, value: unknown, field: string, details: ErrorDetail[]): unknown {
-  if (isNonNullType(type)) {
-    if (value === null || value === undefined) {
-      details.push(errorDetail(field, 'required', value === null ? 'must not be null.' : 'is required.'))
-      return undefined
-    }
-    return parseInput(type.ofType, value, field, details)
-  }
-  if (value === null || value === undefined) return value
+function checkValue(type: GraphQLInputType, value: unknown, field: string, details: ErrorDetail[]): unknown {
+  if (isNonNullType(type)) return checkValue(type.ofType as GraphQLInputType, value, field, details)
+  if (value === null) return null
   if (isListType(type)) {
-    if (!Array.isArray(value)) {
-      details.push(errorDetail(field, 'invalid_type', 'must be an array.'))
-      return undefined
-    }
-    return value.map((item, index) => parseInput(type.ofType as GraphQLInputType, item, `${field}[${index}]`, details))
+    const itemType = type.ofType as GraphQLInputType
+    return (value as unknown[]).map((item, index) => checkValue(itemType, item, `${field}[${index}]`, details))
   }
-  if (type instanceof GraphQLInputObjectType) return parseObject(type, value, field, details)
   if (type instanceof GraphQLEnumType) return parseEnum(type, value, field, details)
   return parseScalar(type as GraphQLScalarType, value, field, details)
-}
-
-function parseObject(type: GraphQLInputObjectType, value: unknown, field: string, details: ErrorDetail[]): unknown {
-  const fieldPathOf = (name: string) => (field ? `${field}.${name}` : name)
-  if (!isObject(value)) {
-    details.push(errorDetail(field || 'body', 'invalid_type', 'must be a JSON object.'))
-    return undefined
-  }
-  const fields = type.getFields()
-  const result: Record<string, unknown> = {}
-  for (const [rawName, part] of Object.entries(value)) {
-    const name = normalizeMicroSign(rawName)
-    const key = camelCase(name)
-    const known = snakeCase(key) === name ? fields[key] : undefined
-    if (known && key in result) details.push(errorDetail(fieldPathOf(name), 'repeated', 'must occur only once.'))
-    else if (known) result[key] = parseInput(known.type, part, fieldPathOf(name), details)
-    else details.push(errorDetail(fieldPathOf(name), 'unknown_field', 'is not a field that can be set here.'))
-  }
-  for (const [key, { type: fieldType }] of Object.entries(fields)) {
-    if (isNonNullType(fieldType) && !(key in result))
-      details.push(errorDetail(fieldPathOf(snakeCase(key)), 'required', 'is required.'))
-  }
-  return result
 }
 
 function parseEnum(type: GraphQLEnumType, value: unknown, field: string, details: ErrorDetail[]): unknown {
@@ -146,8 +108,6 @@ const scalars: Record<string, { isValid: (value: unknown) => boolean; message: s
     message: 'must be a whole number from -2147483647 to 2147483647.',
   },
   Timestamp: { isValid: Number.isSafeInteger, message: 'must be a whole number of Unix milliseconds.' },
-  MicroUsd: { isValid: Number.isSafeInteger, message: 'must be a whole number of micro-USD.' },
-  JSONObject: { isValid: isObject, message: 'must be a JSON object.' },
 }
 
 function parseScalar(type: GraphQLScalarType, value: unknown, field: string, details: ErrorDetail[]): unknown {
@@ -175,7 +135,7 @@ export function parseQuery(
     const values = query.getAll(name)
     if (!type) details.push(errorDetail(name, 'unknown_parameter', 'is not a parameter of this request.'))
     else if (values.length > 1) details.push(errorDetail(name, 'repeated', 'must occur only once.'))
-    else result[key] = parseInput(type, parseQueryValue(type, values[0]!), name, details)
+    else result[key] = checkValue(type, parseQueryValue(type, values[0]!), name, details)
   }
   for (const [key, type] of types) {
     if (isNonNullType(type) && !query.has(snakeCase(key)))

@@ -4,7 +4,7 @@
  */
 import {
   GraphQLEnumType,
-  GraphQLInputObjectType,
+  type GraphQLInputObjectType,
   type GraphQLInputType,
   GraphQLInterfaceType,
   GraphQLObjectType,
@@ -163,9 +163,7 @@ function bareOutput(components: Components, type: GraphQLOutputType, omitted: re
 /** Returns the schema of the body of a route. */
 export function inputSchema(components: Components, type: GraphQLInputType): Json {
   const { name } = getNamedType(type) as GraphQLInputObjectType
-  const input = rulesOfInput(name)
-  if (!input) return bareInput(components, type)
-  const { rules, properties } = input
+  const { rules, properties } = rulesOfInput(name)
   return addComponent(components, name, () => {
     const { $schema, ...body } = z.toJSONSchema(rules, { io: 'input', unrepresentable: 'any' }) as Json
     return withRestNames(body, new Map(properties.map((property) => [property.name, property])))
@@ -201,20 +199,7 @@ export function querySchema(components: Components, name: string, type: GraphQLI
 function bareInput(components: Components, type: GraphQLInputType): Json {
   if (isNonNullType(type)) return bareInput(components, type.ofType as GraphQLInputType)
   if (isListType(type)) return { type: 'array', items: bareInput(components, type.ofType as GraphQLInputType) }
-  if (!(type instanceof GraphQLInputObjectType)) return leafSchema(components, type)
-  const fields = Object.values(type.getFields())
-  const required = fields.filter((field) => isNonNullType(field.type)).map((field) => snakeCase(field.name))
-  return {
-    type: 'object',
-    additionalProperties: false,
-    ...(required.length > 0 && { required }),
-    properties: Object.fromEntries(
-      fields.map((field) => {
-        const shape = bareInput(components, field.type)
-        return [snakeCase(field.name), isNonNullType(field.type) ? shape : nullable(shape)]
-      }),
-    ),
-  }
+  return leafSchema(components, type)
 }
 
 function leafSchema(components: Components, type: unknown): Json {

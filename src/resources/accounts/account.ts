@@ -6,6 +6,7 @@ import type { JsonObject } from '../../kernel/merge-patch.js'
 import { CreatedAt, Description, Id, Metadata, UpdatedAt } from '../common-properties.js'
 import {
   createRulesOf,
+  EventTarget,
   enumType,
   inputRulesOf,
   Property,
@@ -32,6 +33,7 @@ class DomainHostInput {
   host!: string
 }
 
+@EventTarget('account')
 @ObjectType({ description: 'An account (tenant): the top-level administrative and billing entity.' })
 export class Account {
   @Id('account', 'acc_01kb3w8hxv6k8y1f4sn0q3a7pd')

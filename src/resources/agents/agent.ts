@@ -2,7 +2,7 @@ import { ObjectType } from 'type-graphql'
 import { fieldSchemas } from '../../kernel/input.js'
 import { limits } from '../../kernel/limits.js'
 import { AccountId, CreatedAt, Description, Id, IssuerId, Metadata, UpdatedAt } from '../common-properties.js'
-import { createRulesOf, enumType, Property, pageOf, updateRulesOf } from '../declaration.js'
+import { createRulesOf, EventTarget, enumType, Property, pageOf, updateRulesOf } from '../declaration.js'
 import { AgentVerifierType } from './verifier.js'
 
 export const AgentStatus = enumType('AgentStatus', 'Whether an agent can authenticate.', {
@@ -20,6 +20,7 @@ const text = (maxLength?: number) =>
     update: true,
   }) as const
 
+@EventTarget('agent')
 @ObjectType({ description: 'An autonomous program with its own identity at an issuer.' })
 export class Agent {
   @Id('agent', 'agt_01kb3w8hxv6k8y1f4sn0q3a7pd')

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { fieldSchemas } from '../../kernel/input.js'
 import { limits } from '../../kernel/limits.js'
 import { CreatedAt, Id, UpdatedAt } from '../common-properties.js'
-import { enumType, Property, pageOf } from '../declaration.js'
+import { EventTarget, enumType, Property, pageOf } from '../declaration.js'
 import { Timestamp } from '../graphql-types.js'
 
 export const AgentVerifierType = enumType('AgentVerifierType', 'How an agent authenticates with a verifier.', {
@@ -12,6 +12,7 @@ export const AgentVerifierType = enumType('AgentVerifierType', 'How an agent aut
 })
 export type AgentVerifierType = keyof typeof AgentVerifierType
 
+@EventTarget('agent_verifier')
 @ObjectType({ description: 'A credential of an agent.' })
 export class AgentVerifier {
   @Id('verifier', 'vrf_01kb3w8hxv6k8y1f4sn0q3a7pd')

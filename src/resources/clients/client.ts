@@ -2,7 +2,7 @@ import { ObjectType } from 'type-graphql'
 import { fieldSchemas } from '../../kernel/input.js'
 import { limits } from '../../kernel/limits.js'
 import { AccountId, CreatedAt, Description, Id, IssuerId, Metadata, UpdatedAt } from '../common-properties.js'
-import { createRulesOf, enumType, Property, pageOf, updateRulesOf } from '../declaration.js'
+import { createRulesOf, EventTarget, enumType, Property, pageOf, updateRulesOf } from '../declaration.js'
 import { JSONObject } from '../graphql-types.js'
 
 export const ClientStatus = enumType('ClientStatus', 'Whether a client can be used.', {
@@ -17,6 +17,7 @@ export const ClientType = enumType('ClientType', 'A label of a client, which has
   external: 'An application of someone else.',
 })
 
+@EventTarget('client')
 @ObjectType({ description: 'An OAuth 2.0 or OpenID Connect application of an issuer.' })
 export class Client {
   @Id('client', 'cli_01kb3w8hxv6k8y1f4sn0q3a7pd')

@@ -4,7 +4,7 @@ import { fieldSchemas } from '../../kernel/input.js'
 import { limits } from '../../kernel/limits.js'
 import type { Prisma } from '../../platform/postgres/database.js'
 import { CreatedAt, Description, Id, Metadata, UpdatedAt } from '../common-properties.js'
-import { enumType, inputRulesOf, Property, pageOf, updateRulesOf } from '../declaration.js'
+import { EventTarget, enumType, inputRulesOf, Property, pageOf, updateRulesOf } from '../declaration.js'
 import { JSONObject, Timestamp } from '../graphql-types.js'
 
 export const VerifierType = enumType('VerifierType', 'The kind of a credential.', {
@@ -34,6 +34,7 @@ export const passwordRule = z
   .max(limits.maxPasswordLength, `must have at most ${limits.maxPasswordLength.toLocaleString('en-US')} characters.`)
 
 /** Fields of all verifiers. `createVerifier` returns the type that has the additional fields of the created kind. */
+@EventTarget('verifier')
 @InterfaceType({
   description:
     'A credential of a user. Hashes are never returned. A secret is returned only in the response to its creation.',

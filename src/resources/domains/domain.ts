@@ -2,7 +2,7 @@ import { ID, InputType, ObjectType } from 'type-graphql'
 import { fieldSchemas } from '../../kernel/input.js'
 import { limits } from '../../kernel/limits.js'
 import { CreatedAt, Id, UpdatedAt } from '../common-properties.js'
-import { createRulesOf, enumType, inputRulesOf, Property, pageOf } from '../declaration.js'
+import { createRulesOf, EventTarget, enumType, inputRulesOf, Property, pageOf } from '../declaration.js'
 import { Timestamp } from '../graphql-types.js'
 
 export const DomainVerificationType = enumType('DomainVerificationType', 'How control of a domain is proved.', {
@@ -25,6 +25,7 @@ export class DomainVerification {
   value!: string
 }
 
+@EventTarget('domain')
 @ObjectType({ description: 'A custom domain of an account, under which one issuer of the account can be reached.' })
 export class Domain {
   @Id('domain', 'dom_01kb3w8hxv6k8y1f4sn0q3a7pd')

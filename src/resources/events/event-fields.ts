@@ -1,15 +1,12 @@
 /**
  * Allowlist of the names in `changes` and `data` of events (docs/contract.md#erasure,
- * docs/decisions/0052-event-field-names.md): the `/v1` fields of the target, read from the documents in graphql/rest;
- * for `data`, also the names of `eventDataFields`, but not those of `hiddenFields`; for `changes`, also the names of
+ * docs/decisions/0052-event-field-names.md): the fields of the target that `/v1` shows, from its declaration; for
+ * `data`, also the names of `eventDataFields`, but not those of `hiddenFields`; for `changes`, also the names of
  * `hiddenFields`, without values. Other names are dropped, so that a new column appears in no event until `/v1` shows
  * the column.
  */
-import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { parse } from 'graphql'
-import { restNameOfAlias } from '../../kernel/field-names.js'
-import { packageRoot } from '../../platform/package-info.js'
+import { eventTarget, propertiesOf, restNameOfProperty } from '../declaration.js'
+import type { EventTargetType } from './event.js'
 import { type EventType, eventDataFields } from './event-catalog.js'
 
 /** Changes by API field name. The text `changed` replaces values that events must not contain. */
@@ -17,32 +14,7 @@ export type Changes = Record<string, { old: unknown; new: unknown } | typeof CHA
 
 export const CHANGED = 'changed'
 
-/** Maps each target type to its fragment in graphql/rest; null for resources that `/v1` does not show. */
-const restFragments = {
-  account: 'account',
-  agent: 'agent',
-  agent_verifier: 'agentVerifier',
-  api_key: 'apiKey',
-  auth_method: 'authMethod',
-  client: 'client',
-  domain: 'domain',
-  issuer: 'issuer',
-  ledger_entry: 'ledgerEntry',
-  note: 'note',
-  organization: 'organization',
-  organization_group: 'organizationGroup',
-  organization_invitation: 'organizationInvitation',
-  organization_membership: 'organizationMember',
-  payment_method: 'paymentMethod',
-  personal_token: 'personalToken',
-  session: 'session',
-  token: null,
-  user: 'user',
-  verifier: 'verifier',
-  webhook: 'webhook',
-} as const
-
-type TargetType = keyof typeof restFragments
+type TargetType = keyof typeof EventTargetType
 
 type HiddenFields = Record<string, (row: Record<string, unknown>) => unknown>
 
@@ -73,38 +45,26 @@ export const hiddenFields: Partial<Record<TargetType, HiddenFields>> = {
 /** Fields that `changes` omits. */
 const ignoredFields = ['id', 'created_at', 'updated_at']
 
-/** For each target type, maps the API field name to the property of the row. */
-const restFields = readRestFields()
+const fieldsByKind = new Map<string, ReadonlyMap<string, string>>()
 
-function readRestFields(): Record<string, ReadonlyMap<string, string>> {
-  const folder = join(packageRoot, 'graphql', 'rest')
-  const text = readdirSync(folder)
-    .filter((name) => name.endsWith('.graphql'))
-    .map((name) => readFileSync(join(folder, name), 'utf8'))
-  const fragmentFields = new Map<string, Map<string, string>>()
-  for (const definition of parse(text.join('\n'), { noLocation: true }).definitions) {
-    if (definition.kind !== 'FragmentDefinition') continue
-    const fields = definition.selectionSet.selections.flatMap((node): [string, string][] =>
-      node.kind === 'Field' ? [[restNameOfAlias(node.alias?.value ?? node.name.value), node.name.value]] : [],
-    )
-    fragmentFields.set(definition.name.value, new Map(fields))
-  }
-  return Object.fromEntries(
-    Object.entries(restFragments).map(([kind, fragment]) => {
-      const fields = fragment === null ? new Map<string, string>() : fragmentFields.get(fragment)
-      if (!fields)
-        throw new Error(
-          `restFragments refers to the fragment ${fragment} for the event fields of ${kind}, but graphql/rest does not define it. Add the fragment or correct restFragments.`,
-        )
-      return [kind, fields]
-    }),
-  )
-}
-
-/** @throws Error for a target type that `restFragments` does not list */
+/**
+ * Maps the API field names of a target type to the properties of the row. Tokens have no fields.
+ * @throws Error for a target type for which no class is declared
+ */
 function fieldsOfKind(kind: string): ReadonlyMap<string, string> {
-  const fields = restFields[kind]
-  if (!fields) throw new Error(`Unknown event target type ${kind}. Add it to restFragments in event-fields.ts.`)
+  let fields = fieldsByKind.get(kind)
+  if (!fields) {
+    const Class = eventTarget(kind)
+    if (!Class && kind !== 'token')
+      throw new Error(
+        `Unknown event target type ${kind}. Declare the class of the resource with @EventTarget('${kind}').`,
+      )
+    const shown = (Class ? propertiesOf(Class) : []).filter(
+      ({ writeOnly, once, graphqlOnly }) => !writeOnly && !once && !graphqlOnly,
+    )
+    fields = new Map(shown.map((property) => [restNameOfProperty(property), property.name]))
+    fieldsByKind.set(kind, fields)
+  }
   return fields
 }
 

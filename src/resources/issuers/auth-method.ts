@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { fieldSchemas } from '../../kernel/input.js'
 import type { JsonObject } from '../../kernel/merge-patch.js'
 import { AccountId, CreatedAt, Id, IssuerId, UpdatedAt } from '../common-properties.js'
-import { createRulesOf, enumType, Property, pageOf, updateRulesOf } from '../declaration.js'
+import { createRulesOf, EventTarget, enumType, Property, pageOf, updateRulesOf } from '../declaration.js'
 import { JSONObject } from '../graphql-types.js'
 
 export const AuthMethodKind = enumType('AuthMethodKind', 'How users authenticate with an authentication method.', {
@@ -20,6 +20,7 @@ export const AuthMethodKind = enumType('AuthMethodKind', 'How users authenticate
 })
 export type AuthMethodKind = keyof typeof AuthMethodKind
 
+@EventTarget('auth_method')
 @ObjectType({ description: 'A method with which users authenticate at an issuer.' })
 export class AuthMethod {
   @Id('authentication method', 'am_01kb3w8hxv6k8y1f4sn0q3a7pd')

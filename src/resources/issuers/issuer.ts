@@ -2,7 +2,7 @@ import { ObjectType } from 'type-graphql'
 import { fieldSchemas } from '../../kernel/input.js'
 import type { JsonObject } from '../../kernel/merge-patch.js'
 import { AccountId, CreatedAt, Description, Id, Metadata, UpdatedAt } from '../common-properties.js'
-import { createRulesOf, enumType, Property, pageOf, updateRulesOf } from '../declaration.js'
+import { createRulesOf, EventTarget, enumType, Property, pageOf, updateRulesOf } from '../declaration.js'
 import { JSONObject } from '../graphql-types.js'
 
 export const IssuerStatus = enumType('IssuerStatus', 'Whether users can sign in at an issuer.', {
@@ -13,6 +13,7 @@ export const IssuerStatus = enumType('IssuerStatus', 'Whether users can sign in 
 })
 export type IssuerStatus = keyof typeof IssuerStatus
 
+@EventTarget('issuer')
 @ObjectType({ description: 'An identity provider with its own users, clients, signing keys and sign-in policies.' })
 export class Issuer {
   @Id('issuer', 'iss_01kb3w8hxv6k8y1f4sn0q3a7pd')

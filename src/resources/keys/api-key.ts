@@ -5,6 +5,7 @@ import { AccountId, CreatedAt, Description, Id, IssuerId, Metadata, OrgId, Updat
 import {
   type CreateValues,
   createRulesOf,
+  EventTarget,
   enumType,
   inputRulesOf,
   Property,
@@ -31,6 +32,7 @@ export const ApiKeyType = enumType('ApiKeyType', 'The type of an API key.', {
 const secretDescription = '32 to 256 printable ASCII characters without spaces. By default, the secret is generated.'
 const secretRule = fieldSchemas.text(limits.maxSecretLength).nullable()
 
+@EventTarget('api_key')
 @ObjectType({ description: 'A credential of an account or an organization for service-to-service requests.' })
 export class ApiKey {
   @Id('API key', 'ak_01kb3w8hxv6k8y1f4sn0q3a7pd')

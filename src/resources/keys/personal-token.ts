@@ -2,7 +2,7 @@ import { ID, InputType, ObjectType } from 'type-graphql'
 import { z } from 'zod'
 import { fieldSchemas } from '../../kernel/input.js'
 import { AccountId, CreatedAt, Description, Id, IssuerId, Metadata, UpdatedAt } from '../common-properties.js'
-import { createRulesOf, enumType, inputRulesOf, Property, pageOf } from '../declaration.js'
+import { createRulesOf, EventTarget, enumType, inputRulesOf, Property, pageOf } from '../declaration.js'
 import { Timestamp } from '../graphql-types.js'
 import { By, Reason, RestrictionsProperty, StatusAt, StatusBy, StatusReason, Tags } from './key-properties.js'
 import type { Restrictions } from './restrictions.js'
@@ -20,6 +20,7 @@ export const PersonalTokenType = enumType('PersonalTokenType', 'The type of a pe
   personal_token: 'A token with which scripts of a user act for the user.',
 })
 
+@EventTarget('personal_token')
 @ObjectType({ description: 'A token with which scripts of a user act for the user.' })
 export class PersonalToken {
   @Id('personal token', 'tok_01kb3w8hxv6k8y1f4sn0q3a7pd')

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { fieldSchemas } from '../../kernel/input.js'
 import { limits } from '../../kernel/limits.js'
 import { AccountId, CreatedAt, Id, IssuerId, UpdatedAt } from '../common-properties.js'
-import { createRulesOf, enumType, Property, pageOf, updateRulesOf } from '../declaration.js'
+import { createRulesOf, EventTarget, enumType, Property, pageOf, updateRulesOf } from '../declaration.js'
 import type { ReferenceType } from './links.js'
 
 export const NoteSubject = enumType('NoteSubject', 'The types of resources that a note can be about.', {
@@ -55,6 +55,7 @@ class NoteReference {
   displayText!: string | null
 }
 
+@EventTarget('note')
 @ObjectType({
   description: 'A Markdown note of an administrator about a user, an organization, an issuer or a client.',
 })

@@ -2,8 +2,9 @@ import { ID, InputType, Int, ObjectType } from 'type-graphql'
 import { fieldSchemas } from '../../kernel/input.js'
 import { limits } from '../../kernel/limits.js'
 import { AccountId, CreatedAt, Description, Id, IssuerId, Metadata, OrgId, UpdatedAt } from '../common-properties.js'
-import { createRulesOf, inputRulesOf, Property, pageOf, updateRulesOf } from '../declaration.js'
+import { createRulesOf, EventTarget, inputRulesOf, Property, pageOf, updateRulesOf } from '../declaration.js'
 
+@EventTarget('organization_group')
 @ObjectType({
   description: 'A named set of members of an organization. Active members have the scopes of the group.',
 })

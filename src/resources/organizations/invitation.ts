@@ -2,7 +2,7 @@ import { ID, ObjectType } from 'type-graphql'
 import { fieldSchemas } from '../../kernel/input.js'
 import { limits } from '../../kernel/limits.js'
 import { AccountId, CreatedAt, Id, IssuerId, OrgId, UpdatedAt } from '../common-properties.js'
-import { createRulesOf, enumType, Property, pageOf } from '../declaration.js'
+import { createRulesOf, EventTarget, enumType, Property, pageOf } from '../declaration.js'
 import { Timestamp } from '../graphql-types.js'
 import { isEmail } from '../users/usernames.js'
 import { GroupIds } from './member.js'
@@ -15,6 +15,7 @@ export const InvitationStatus = enumType('InvitationStatus', 'Whether an invitat
 })
 export type InvitationStatus = keyof typeof InvitationStatus
 
+@EventTarget('organization_invitation')
 @ObjectType({ description: 'An invitation by email to become a member of an organization.' })
 export class OrganizationInvitation {
   @Id('invitation', 'inv_01kb3w8hxv6k8y1f4sn0q3a7pd')

@@ -4,7 +4,15 @@ import { fieldSchemas } from '../../kernel/input.js'
 import { limits } from '../../kernel/limits.js'
 import type { JsonObject } from '../../kernel/merge-patch.js'
 import { AccountId, CreatedAt, IssuerId, Metadata, OrgId, UpdatedAt } from '../common-properties.js'
-import { createRulesOf, enumType, Property, type PropertyOptions, pageOf, updateRulesOf } from '../declaration.js'
+import {
+  createRulesOf,
+  EventTarget,
+  enumType,
+  Property,
+  type PropertyOptions,
+  pageOf,
+  updateRulesOf,
+} from '../declaration.js'
 
 export const MemberStatus = enumType('MemberStatus', 'Whether a membership has an effect.', {
   active: 'The member has its effective scopes, and the tokens of the user contain the organization.',
@@ -25,6 +33,7 @@ export const GroupIds = (options: Pick<PropertyOptions, 'description' | 'update'
     ...options,
   })
 
+@EventTarget('organization_membership')
 @ObjectType({ description: 'A user of the issuer who is a member of an organization. Its id is the id of the user.' })
 export class OrganizationMember {
   @Property(() => ID, { description: 'The id of the user.', example: 'usr_01kb3w8hxv6k8y1f4sn0q3a7pd' })

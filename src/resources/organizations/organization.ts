@@ -4,7 +4,15 @@ import { fieldSchemas } from '../../kernel/input.js'
 import { limits } from '../../kernel/limits.js'
 import type { JsonObject } from '../../kernel/merge-patch.js'
 import { AccountId, CreatedAt, Description, Id, IssuerId, Metadata, UpdatedAt } from '../common-properties.js'
-import { createRulesOf, enumType, Property, pageOf, type UpdateValues, updateRulesOf } from '../declaration.js'
+import {
+  createRulesOf,
+  EventTarget,
+  enumType,
+  Property,
+  pageOf,
+  type UpdateValues,
+  updateRulesOf,
+} from '../declaration.js'
 import { JSONObject } from '../graphql-types.js'
 
 export const OrganizationStatus = enumType('OrganizationStatus', 'Whether an organization can be used.', {
@@ -27,6 +35,7 @@ const object = { ...optional, default: {}, updateDescription: 'Replaces the curr
 
 const notAvailable = z.literal(false, 'must be false. Organization sign-in is not available yet.').optional()
 
+@EventTarget('organization')
 @ObjectType({ description: 'A set of users of an issuer, such as a customer of a multi-tenant application.' })
 export class Organization {
   @Id('organization', 'org_01kb3w8hxv6k8y1f4sn0q3a7pd')

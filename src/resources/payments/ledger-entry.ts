@@ -1,6 +1,6 @@
 import { ObjectType } from 'type-graphql'
 import { CreatedAt, Id, UpdatedAt } from '../common-properties.js'
-import { enumType, Property, pageOf } from '../declaration.js'
+import { EventTarget, enumType, Property, pageOf } from '../declaration.js'
 import { MicroUsd } from '../graphql-types.js'
 
 export const LedgerEntryType = enumType('LedgerEntryType', 'Why the balance of an account changed.', {
@@ -11,6 +11,7 @@ export const LedgerEntryType = enumType('LedgerEntryType', 'Why the balance of a
 })
 export type LedgerEntryType = keyof typeof LedgerEntryType
 
+@EventTarget('ledger_entry')
 @ObjectType({ description: 'A credit or charge in the ledger of an account. Entries never change.' })
 export class LedgerEntry {
   @Id('ledger entry', 'led_01kb3w8hxv6k8y1f4sn0q3a7pd')

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { fieldSchemas } from '../../kernel/input.js'
 import { limits } from '../../kernel/limits.js'
 import { CreatedAt, Id, UpdatedAt } from '../common-properties.js'
-import { createRulesOf, enumType, Property, pageOf, updateRulesOf } from '../declaration.js'
+import { createRulesOf, EventTarget, enumType, Property, pageOf, updateRulesOf } from '../declaration.js'
 import { MicroUsd } from '../graphql-types.js'
 import { amountRule } from './topup.js'
 
@@ -27,6 +27,7 @@ const walletsRule = z
   .max(limits.maxPaymentWallets, `must have at most ${limits.maxPaymentWallets} entries.`)
   .nullable()
 
+@EventTarget('payment_method')
 @ObjectType({ description: 'A payment method of an account. An account has at most one active method.' })
 export class PaymentMethod {
   @Id('payment method', 'pm_01kb3w8hxv6k8y1f4sn0q3a7pd')

@@ -1,7 +1,7 @@
 import { ID, InputType, Int, ObjectType } from 'type-graphql'
 import { fieldSchemas } from '../../kernel/input.js'
 import { AccountId, CreatedAt, Id, IssuerId, OrgId, UpdatedAt } from '../common-properties.js'
-import { enumType, inputRulesOf, Property, pageOf } from '../declaration.js'
+import { EventTarget, enumType, inputRulesOf, Property, pageOf } from '../declaration.js'
 import { Timestamp } from '../graphql-types.js'
 
 export const SessionStatus = enumType('SessionStatus', 'Whether the tokens of a session are valid.', {
@@ -47,6 +47,7 @@ export class SessionDevice {
   readonly fingerprint!: string | null
 }
 
+@EventTarget('session')
 @ObjectType({ description: 'The sign-in of a user at one client. Its id is the claim sid of the tokens.' })
 export class Session {
   @Id('session', 'ses_01kb3w8hxv6k8y1f4sn0q3a7pd')

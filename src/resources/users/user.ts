@@ -4,7 +4,7 @@ import { fieldSchemas } from '../../kernel/input.js'
 import { limits } from '../../kernel/limits.js'
 import type { Prisma } from '../../platform/postgres/database.js'
 import { AccountId, CreatedAt, Id, IssuerId, Metadata, UpdatedAt } from '../common-properties.js'
-import { createRulesOf, enumType, Property, pageOf, updateRulesOf } from '../declaration.js'
+import { createRulesOf, EventTarget, enumType, Property, pageOf, updateRulesOf } from '../declaration.js'
 import { JSONObject, Timestamp } from '../graphql-types.js'
 import { profileRules } from './profile.js'
 
@@ -39,6 +39,7 @@ const ObjectField = (description: string, example: object, rule: z.ZodType = fie
     updateDescription: `${description} The given object replaces the current one.`,
   })
 
+@EventTarget('user')
 @ObjectType({ description: 'A person at an issuer.' })
 export class User {
   @Id('user', 'usr_01kb3w8hxv6k8y1f4sn0q3a7pd')

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { fieldSchemas } from '../../kernel/input.js'
 import { limits } from '../../kernel/limits.js'
 import { AccountId, CreatedAt, Description, Id, Metadata, UpdatedAt } from '../common-properties.js'
-import { createRulesOf, enumType, Property, pageOf, updateRulesOf } from '../declaration.js'
+import { createRulesOf, EventTarget, enumType, Property, pageOf, updateRulesOf } from '../declaration.js'
 import { Timestamp } from '../graphql-types.js'
 
 export const WebhookStatus = enumType('WebhookStatus', 'Whether a webhook receives events.', {
@@ -52,6 +52,7 @@ export class WebhookStats {
   lastDeliveryAt!: number | null
 }
 
+@EventTarget('webhook')
 @ObjectType({ description: 'An endpoint of yours that receives the events of an account as HTTP requests.' })
 export class Webhook {
   @Id('webhook', 'whk_01kb3w8hxv6k8y1f4sn0q3a7pd')

@@ -9,6 +9,7 @@ import {
   IdempotencyKey,
   IfMatch,
   PageArgs,
+  RelationArgs,
   ReturnsSecret,
   Scope,
 } from '../graphql-types.js'
@@ -125,7 +126,11 @@ export class WebhookResolver {
     description: 'The deliveries to the webhook, newest first.',
   })
   @Scope('webhooks', 'read')
-  deliveries(@Ctx() context: Context, @Root() { accountId, id }: WebhookRow, @Args(() => PageArgs) page: PageArgs) {
+  deliveries(
+    @Ctx() context: Context,
+    @Root() { accountId, id }: WebhookRow,
+    @Args(() => RelationArgs) page: RelationArgs,
+  ) {
     return relatedPage(context, page, {
       key: id,
       firstPages: newestDeliveriesOf,
