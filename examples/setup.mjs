@@ -137,6 +137,12 @@ export const examples = {
     },
   },
 
+  'typescript-client': {
+    // `npm start` compiles this example with Gatehouse.
+    command: ['node', 'dist/examples/typescript-client/usage.js'],
+    setup: async ({ key, baseUrl }) => ({ KEY: key, BASE_URL: baseUrl }),
+  },
+
   rest: {
     command: ['sh', 'examples/rest/first-steps.sh'],
     setup: async ({ key, baseUrl }) => ({ KEY: key, BASE_URL: baseUrl }),

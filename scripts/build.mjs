@@ -8,6 +8,9 @@ import { fileURLToPath } from 'node:url'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 
+/** The example that is compiled with Gatehouse, because a test uses it. */
+const clientExample = ['client', 'openapi', 'usage'].map((name) => `examples/typescript-client/${name}.ts`)
+
 // The steps, in order:
 // - `tool`: a file in node_modules. Without `script`, it is the program that the step runs.
 // - `script`: the program that the step runs instead; it requires the package of `tool`.
@@ -28,7 +31,7 @@ const steps = [
     name: 'compile',
     tool: 'typescript/bin/tsc',
     args: ['-p', 'tsconfig.json', '--pretty', 'false'],
-    inputs: ['src', 'test', 'bench', 'scripts', 'tsconfig.json'],
+    inputs: ['src', 'test', 'bench', 'scripts', ...clientExample, 'tsconfig.json'],
     output: 'dist/src/platform/postgres/migrate.js',
     // The output was deleted. With its build info, the compiler would not write unchanged files again.
     before: () => rmSync(join(root, 'dist/.tsbuildinfo'), { force: true }),
@@ -72,7 +75,7 @@ const steps = [
 
 /** Removes the output of sources that were deleted, because the output of a deleted test would still run. */
 function removeStale() {
-  for (const folder of ['src', 'test', 'bench', 'scripts']) {
+  for (const folder of ['src', 'test', 'bench', 'scripts', 'examples']) {
     for (const file of filesIn(join('dist', folder))) {
       const source = relative('dist', file).replace(/\.(js|js\.map|d\.ts)$/, '.ts')
       if (source.endsWith('.ts') && !existsSync(join(root, source)) && !existsSync(join(root, `${source}x`))) {
