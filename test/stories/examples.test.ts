@@ -78,6 +78,12 @@ test('rest: the shell script uses /v1 with Idempotency-Key and If-Match', async 
   )
 })
 
+test('typescript-client: lists, changes and deletes resources', async () => {
+  expect(await waitForExit(runner.run('typescript-client'))).toMatch(
+    /users {4}3\nchanged {2}dora@example\.com is named Dora\n304 {6}true\nerror {4}412 precondition_failed\ndeleted {2}iss_/,
+  )
+})
+
 test('an unknown name and an unreachable Gatehouse cause exit code 1 and a message with the fix', async () => {
   const example = runner.run('nothing')
   expect([await example.exitCode, example.output()]).toEqual([1, expect.stringContaining('npm run example -- <name>')])

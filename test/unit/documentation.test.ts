@@ -17,6 +17,7 @@ function below(path: string): string[] {
   return readdirSync(join(packageRoot, path), { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && entry.name.endsWith('.md'))
     .map((entry) => relative(packageRoot, join(entry.parentPath, entry.name)))
+    .filter((document) => !document.includes('node_modules'))
 }
 
 /** Returns the anchor that GitHub creates for a heading. */
