@@ -2,7 +2,7 @@
  * A client of the administration API of Gatehouse (`/v1`). Its operations and types are generated: `npm run generate`
  * writes openapi.ts.
  */
-import { type Error as ErrorBody, type ErrorDetail, type operations, routes } from './openapi.js'
+import { type ErrorResponse as ErrorBody, type ErrorDetail, type operations, routes } from './openapi.js'
 
 /** The types of the resources: User, Client, Issuer, … */
 export type * from './openapi.js'

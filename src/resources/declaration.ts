@@ -62,8 +62,9 @@ const declaredProperties = new Map<object, DeclaredProperty[]>()
 
 /** Returns the declared fields of a class, with inherited fields first, in the order of their declaration. */
 export function propertiesOf(Class: object): readonly DeclaredProperty[] {
-  const Parent = Object.getPrototypeOf(Class) as object
-  const inherited = Parent === Function.prototype ? [] : propertiesOf(Parent)
+  const Parent = Object.getPrototypeOf(Class) as { prototype?: object }
+  // Only classes have a prototype. The parent of a class without `extends` is not a class.
+  const inherited = Parent.prototype ? propertiesOf(Parent) : []
   return [...inherited, ...(declaredProperties.get(Class) ?? [])]
 }
 

@@ -56,7 +56,7 @@ const codes = Object.keys(errorTable)
 
 /** The schemas of error bodies. */
 export const sharedSchemas: Record<string, Json> = {
-  Error: {
+  ErrorResponse: {
     type: 'object',
     description: 'The body of an error.',
     required: ['error', 'error_description'],
@@ -139,7 +139,7 @@ export const errorResponses: Record<string, Json> = {
         headers: referencesTo([...everywhere, ...particular]),
         content: {
           'application/json': {
-            schema: { $ref: `#/components/schemas/${status === 412 ? 'PreconditionFailedError' : 'Error'}` },
+            schema: { $ref: `#/components/schemas/${status === 412 ? 'PreconditionFailedError' : 'ErrorResponse'}` },
           },
         },
       },

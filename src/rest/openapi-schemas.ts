@@ -38,6 +38,25 @@ const scalars: Record<string, Json> = {
   JSONObject: { type: 'object', additionalProperties: true },
 }
 
+/** Returns a description with the names of `/v1` instead of GraphQL names, and without what only GraphQL has. */
+export function restText(description: string | null | undefined): string {
+  return (description ?? '')
+    .replace(/; with `search`, [^.]*/, '')
+    .replace(/\b[a-z]+(?:[A-Z][a-z0-9]*)+\b/g, (word) => (fieldNames().has(word) ? snakeCase(word) : word))
+}
+
+let knownNames: Set<string> | undefined
+
+/** Returns the names of all fields of results and inputs. */
+function fieldNames(): Set<string> {
+  const types = Object.values(schema().getTypeMap()).filter((type) => 'getFields' in type)
+  const fields = types.flatMap((type): { name: string; args?: readonly { name: string }[] }[] =>
+    Object.values(type.getFields()),
+  )
+  knownNames ??= new Set(fields.flatMap(({ name, args = [] }) => [name, ...args.map((arg) => arg.name)]))
+  return knownNames
+}
+
 const reference = (name: string): Json => ({ $ref: `#/components/schemas/${name}` })
 
 function addComponent(components: Components, name: string, create: () => Json): Json {
@@ -61,7 +80,7 @@ function pageSchema(components: Components, page: GraphQLObjectType, route: Rout
   const prefix = route.extraFields ? 'Organization' : ''
   return addComponent(components, `${prefix}${page.name}`, () => ({
     type: 'object',
-    description: page.description ?? '',
+    description: restText(page.description),
     required: ['data', 'next_cursor', 'has_more'],
     properties: {
       data: { type: 'array', maxItems: limits.maxPageLimit, items: itemSchema(components, item, route, false) },
@@ -132,7 +151,7 @@ function objectSchema(
   const required = properties.map(([name]) => name).filter((name) => !omitted.includes(name))
   return {
     type: 'object',
-    ...(type.description && { description: type.description }),
+    ...(type.description && { description: restText(type.description) }),
     ...(required.length > 0 && { required }),
     properties: Object.fromEntries(properties),
   }
@@ -142,7 +161,7 @@ function propertySchema(components: Components, field: OutputField, omitted: rea
   const { example } = extensionsOf(field)
   return {
     ...outputSchema(components, field.type, omitted),
-    ...(field.description && { description: field.description }),
+    ...(field.description && { description: restText(field.description) }),
     ...(example !== undefined && { examples: [example] }),
   }
 }
@@ -176,9 +195,12 @@ function withRestNames(body: Json, declared: Map<string, { description: string; 
   if (alternatives) return { oneOf: alternatives.map((one) => withRestNames(one, declared)) }
   const fields = Object.entries((body['properties'] ?? {}) as Record<string, Json>).map(([name, shape]) => {
     const { description, example } = declared.get(name) ?? {}
+    // The type generators of clients would require a member with a default.
+    const { default: fallback, ...rest } = shape
+    const text = ['string', 'number', 'boolean'].includes(typeof fallback) ? ` The default is ${fallback}.` : ''
     const described = {
-      ...shape,
-      ...(description && { description }),
+      ...rest,
+      ...(description && { description: `${restText(description)}${text}` }),
       ...(example !== undefined && { examples: [example] }),
     }
     return [snakeCase(name), described]
@@ -188,12 +210,18 @@ function withRestNames(body: Json, declared: Map<string, { description: string; 
   return { ...rest, ...(required.length > 0 && { required }), properties: Object.fromEntries(fields) }
 }
 
-/** Returns the schema of a query parameter, which can be absent but not null. */
-export function querySchema(components: Components, name: string, type: GraphQLInputType): Json {
+/**
+ * Returns the schema of a query parameter, which can be absent but not null.
+ * @param rootField the name of the root field of the operation
+ */
+export function querySchema(components: Components, name: string, type: GraphQLInputType, rootField: string): Json {
   const schema = bareInput(components, isNonNullType(type) ? (type.ofType as GraphQLInputType) : type)
-  return name === 'limit'
-    ? { ...schema, minimum: 1, maximum: limits.maxPageLimit, default: limits.defaultPageLimit }
-    : schema
+  if (name !== 'limit') return schema
+  const [maximum, fallback] =
+    rootField === 'noteBacklinks'
+      ? [limits.maxBacklinksPageLimit, limits.defaultBacklinksPageLimit]
+      : [limits.maxPageLimit, limits.defaultPageLimit]
+  return { ...schema, minimum: 1, maximum, default: fallback }
 }
 
 function bareInput(components: Components, type: GraphQLInputType): Json {
@@ -212,8 +240,10 @@ function leafSchema(components: Components, type: unknown): Json {
 
 function enumSchema(type: GraphQLEnumType): Json {
   const values = type.getValues()
-  const meanings = values.flatMap(({ name, description }) => (description ? [`- \`${name}\`: ${description}`] : []))
-  const description = [type.description, meanings.join('\n')].filter(Boolean).join('\n\n')
+  const meanings = values.flatMap(({ name, description }) =>
+    description ? [`- \`${name}\`: ${restText(description)}`] : [],
+  )
+  const description = [restText(type.description), meanings.join('\n')].filter(Boolean).join('\n\n')
   return { type: 'string', ...(description && { description }), enum: values.map(({ name }) => name) }
 }
 

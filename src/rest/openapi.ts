@@ -14,7 +14,7 @@ import type { Gatehouse } from '../platform/context.js'
 import { packageRoot, version } from '../platform/package-info.js'
 import { variableTypesOf } from './input.js'
 import { errorResponse, errorResponses, headers, responseHeaders, sharedSchemas } from './openapi-responses.js'
-import { type Components, inputSchema, type Json, querySchema, resultSchema } from './openapi-schemas.js'
+import { type Components, inputSchema, type Json, querySchema, restText, resultSchema } from './openapi-schemas.js'
 import { createOperation } from './operations.js'
 import { type Route, routes } from './routes.js'
 import { loadRouteBindings } from './serve.js'
@@ -158,7 +158,7 @@ function operationObject(
   const query = [...variables].filter(
     ([name]) => !pathParameters.includes(snakeCase(name)) && !['input', 'ifMatch', 'paymentSignature'].includes(name),
   )
-  const descriptionOf = (name: string) => operation.field.args.find((arg) => arg.name === name)?.description
+  const descriptionOf = (name: string) => restText(operation.field.args.find((arg) => arg.name === name)?.description)
   const hasTag = route.success !== 204 && route.success !== 202 && !route.unwrapped && !isPage(operation)
   const isConditional = route.method === 'GET' && hasTag && !route.hasDerivedFields
   const statuses = new Set<number>([
@@ -172,7 +172,7 @@ function operationObject(
   return {
     operationId: route.operation,
     summary: route.summary,
-    description: [operation.field.description, requiredScopesText(operation)].filter(Boolean).join(' '),
+    description: [restText(operation.field.description), requiredScopesText(operation)].filter(Boolean).join(' '),
     tags: [tagOf(route)],
     parameters: [
       ...pathParameters.map((name) => ({
@@ -189,9 +189,9 @@ function operationObject(
         ...(descriptionOf(name) && { description: descriptionOf(name) }),
         // The entries of a list are comma-separated in one parameter.
         ...(isListType(type) && { explode: false }),
-        schema: querySchema(components, name, type),
+        schema: querySchema(components, name, type, operation.field.name),
       })),
-      ...headerParameters(route, isConditional),
+      ...headerParameters(route, operation, isConditional),
     ],
     ...(input && {
       requestBody: {
@@ -219,7 +219,7 @@ const isPage = ({ field }: Operation): boolean =>
 const variableNameOf = (variables: Map<string, unknown>, parameter: string): string =>
   [...variables.keys()].find((name) => snakeCase(name) === parameter) ?? parameter
 
-function headerParameters(route: Route, isConditional: boolean): Json[] {
+function headerParameters(route: Route, { field }: Operation, isConditional: boolean): Json[] {
   const text = { type: 'string' }
   return [
     ...(isConditional
@@ -236,14 +236,21 @@ function headerParameters(route: Route, isConditional: boolean): Json[] {
     ...(route.payment ? [header('PAYMENT-SIGNATURE', 'An x402 v2 PaymentPayload, as base64-encoded JSON.', text)] : []),
     ...(route.method === 'POST'
       ? [
-          header(
-            'Idempotency-Key',
-            'A repeated request with the same key within 24 hours returns the first response, if it was stored. Most responses with secrets are not stored.',
-            { type: 'string', minLength: 1, maxLength: limits.maxIdempotencyKeyLength },
-          ),
+          header('Idempotency-Key', keyDescription(responseStorageOf(field)), {
+            type: 'string',
+            minLength: 1,
+            maxLength: limits.maxIdempotencyKeyLength,
+          }),
         ]
       : []),
   ]
+}
+
+function keyDescription(storage: ReturnType<typeof responseStorageOf>): string {
+  if (storage === 'never')
+    return 'Has no effect: the response contains a secret, so it is never stored, and a repeated request runs again.'
+  const replay = 'A repeated request with the same key within 24 hours returns the first response.'
+  return typeof storage === 'function' ? `${replay} A response with a secret that is shown once is not stored.` : replay
 }
 
 const ifMatchPattern = String.raw`^(\*|"[^"]*"(\s*,\s*"[^"]*")*)$`
