@@ -42,7 +42,7 @@ export class PermissionsResolver {
   @Authenticated()
   async permissions(
     @Ctx() context: Context,
-    @Args(() => PermissionsPath) args: PermissionsPath,
+    @Args() args: PermissionsPath,
     @Info() { schema }: GraphQLResolveInfo,
   ): Promise<Permissions> {
     const path = resourcePathOf(Object.fromEntries(Object.entries(args).filter(([, id]) => id !== null)))

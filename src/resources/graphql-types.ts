@@ -185,10 +185,15 @@ export const IfMatch = () =>
     description: 'Like the If-Match header: a quoted version, a list of quoted versions, or *.',
   })
 
-/** A parameter that a mutation only declares; src/graphql/idempotent-mutation.ts reads the argument. */
-export const IdempotencyKey = () =>
+/**
+ * For mutations whose `/v1` form takes `Idempotency-Key`: adds the argument `idempotencyKey`, which
+ * src/graphql/idempotent-mutation.ts reads. The method has no parameter for it.
+ */
+export const IdempotencyKey = (): MethodDecorator => (prototype, name) =>
   Arg('idempotencyKey', () => String, {
     nullable: true,
     description:
       'Like the Idempotency-Key header: the same key and input within 24 hours returns the first response again.',
-  })
+  })(prototype, name as string, AFTER_ALL_PARAMETERS)
+
+const AFTER_ALL_PARAMETERS = 99

@@ -47,13 +47,13 @@ export class AccountResolver {
       'Lists the accounts that the caller can access, newest first; with `search`, in the order of their names.',
   })
   @Scope('accounts', 'read')
-  accounts(@Ctx() context: Context, @Args(() => SearchablePageArgs) page: SearchablePageArgs) {
+  accounts(@Ctx() context: Context, @Args() page: SearchablePageArgs) {
     return listAccounts(context, page)
   }
 
   @Query(() => Account, { nullable: true, description: 'Returns an account with its domains.' })
   @Scope('accounts', 'read')
-  account(@Ctx() context: Context, @Args(() => AccountPath) path: AccountPath) {
+  account(@Ctx() context: Context, @Args() path: AccountPath) {
     return getAccount(context, path)
   }
 
@@ -61,14 +61,11 @@ export class AccountResolver {
     description:
       'Creates an account. Only for operators: principals of the system account with the scope `accounts:manage` or `svc:all`.',
   })
+  @IdempotencyKey()
   @OperatorOnly()
   @RecentSignIn()
   @ReturnsSecret()
-  createAccount(
-    @Ctx() context: Context,
-    @CreateInput(Account) input: object,
-    @IdempotencyKey() _key?: string | null,
-  ): Promise<CreatedAccount> {
+  createAccount(@Ctx() context: Context, @CreateInput(Account) input: object): Promise<CreatedAccount> {
     return createAccount(context, input)
   }
 
@@ -79,7 +76,7 @@ export class AccountResolver {
   @Scope('accounts', 'write')
   updateAccount(
     @Ctx() context: Context,
-    @Args(() => AccountPath) path: AccountPath,
+    @Args() path: AccountPath,
     @UpdateInput(Account) input: object,
     @IfMatch() ifMatch?: string | null,
   ) {
@@ -101,7 +98,7 @@ export class AccountResolver {
     description: 'The issuers of the account, newest first, without deleted ones.',
   })
   @Scope('issuers', 'read')
-  issuers(@Ctx() context: Context, @Root() { id }: AccountRow, @Args(() => RelationArgs) page: RelationArgs) {
+  issuers(@Ctx() context: Context, @Root() { id }: AccountRow, @Args() page: RelationArgs) {
     const list = () => listIssuers(context, { accountId: id }, page)
     return relatedPage(context, page, { key: id, firstPages: newestIssuersOf, list })
   }
@@ -111,7 +108,7 @@ export class AccountResolver {
     description: 'The API keys of the account, newest first, without those of its organizations.',
   })
   @Scope('api_keys', 'read')
-  apiKeys(@Ctx() context: Context, @Root() { id }: AccountRow, @Args(() => RelationArgs) page: RelationArgs) {
+  apiKeys(@Ctx() context: Context, @Root() { id }: AccountRow, @Args() page: RelationArgs) {
     const list = () => listApiKeys(context, { accountId: id }, {}, page)
     return relatedPage(context, page, { key: id, firstPages: apiKeysOfAccounts, list })
   }
@@ -121,7 +118,7 @@ export class AccountResolver {
     description: 'The notes of the account: pinned notes first, then the newest.',
   })
   @Scope('notes', 'read')
-  notes(@Ctx() context: Context, @Root() { id }: AccountRow, @Args(() => RelationArgs) page: RelationArgs) {
+  notes(@Ctx() context: Context, @Root() { id }: AccountRow, @Args() page: RelationArgs) {
     const list = () => listNotes(context, { accountId: id }, {}, page)
     return relatedPage(context, page, { key: id, firstPages: notesOf, list })
   }
@@ -131,14 +128,14 @@ export class AccountResolver {
     description: 'The webhooks of the account, newest first, without deleted ones.',
   })
   @Scope('webhooks', 'read')
-  webhooks(@Ctx() context: Context, @Root() { id }: AccountRow, @Args(() => RelationArgs) page: RelationArgs) {
+  webhooks(@Ctx() context: Context, @Root() { id }: AccountRow, @Args() page: RelationArgs) {
     const list = () => listWebhooks(context, { accountId: id }, {}, page)
     return relatedPage(context, page, { key: id, firstPages: newestWebhooksOf, list })
   }
 
   @FieldResolver(() => EventPage, { nullable: true, description: 'The events of the account, newest first.' })
   @Scope('events', 'read')
-  events(@Ctx() context: Context, @Root() { id }: AccountRow, @Args(() => RelationArgs) page: RelationArgs) {
+  events(@Ctx() context: Context, @Root() { id }: AccountRow, @Args() page: RelationArgs) {
     const list = () => listEvents(context, { accountId: id }, {}, page)
     return relatedPage(context, page, { key: eventLoaderKey(id, id), firstPages: newestEventsOf.account, list })
   }

@@ -37,30 +37,22 @@ export class AgentResolver {
     description: 'Lists the agents of an issuer, newest first; with `search`, in the order of their names.',
   })
   @Scope('issuers.agents', 'read')
-  agents(
-    @Ctx() context: Context,
-    @Args(() => IssuerPath) path: IssuerPath,
-    @Args(() => AgentFilter) filter: AgentFilter,
-  ) {
+  agents(@Ctx() context: Context, @Args() path: IssuerPath, @Args() filter: AgentFilter) {
     return listAgents(context, path, filter, filter)
   }
 
   @Query(() => Agent, { nullable: true, description: 'Returns an agent of an issuer.' })
   @Scope('issuers.agents', 'read')
-  agent(@Ctx() context: Context, @Args(() => AgentPath) path: AgentPath) {
+  agent(@Ctx() context: Context, @Args() path: AgentPath) {
     return getAgent(context, path)
   }
 
   @Mutation(() => Agent, {
     description: 'Creates an agent. It can authenticate when it has a verifier (`createAgentVerifier`).',
   })
+  @IdempotencyKey()
   @Scope('issuers.agents', 'write')
-  createAgent(
-    @Ctx() context: Context,
-    @Args(() => IssuerPath) path: IssuerPath,
-    @CreateInput(Agent) input: object,
-    @IdempotencyKey() _key?: string | null,
-  ) {
+  createAgent(@Ctx() context: Context, @Args() path: IssuerPath, @CreateInput(Agent) input: object) {
     return createAgent(context, path, input)
   }
 
@@ -70,7 +62,7 @@ export class AgentResolver {
   @Scope('issuers.agents', 'write')
   updateAgent(
     @Ctx() context: Context,
-    @Args(() => AgentPath) path: AgentPath,
+    @Args() path: AgentPath,
     @UpdateInput(Agent) input: object,
     @IfMatch() ifMatch?: string | null,
   ) {
@@ -79,22 +71,14 @@ export class AgentResolver {
 
   @Mutation(() => Boolean, { description: 'Deletes an agent and its verifiers permanently.' })
   @Scope('issuers.agents', 'delete')
-  async deleteAgent(
-    @Ctx() context: Context,
-    @Args(() => AgentPath) path: AgentPath,
-    @IfMatch() ifMatch?: string | null,
-  ) {
+  async deleteAgent(@Ctx() context: Context, @Args() path: AgentPath, @IfMatch() ifMatch?: string | null) {
     await deleteAgent(context, path, ifMatch)
     return true
   }
 
   @FieldResolver(() => AgentVerifierPage, { nullable: true, description: 'The verifiers of the agent, newest first.' })
   @Scope('issuers.agents.verifiers', 'read')
-  verifiers(
-    @Ctx() context: Context,
-    @Root() { accountId, issuerId, id }: AgentRow,
-    @Args(() => RelationArgs) page: RelationArgs,
-  ) {
+  verifiers(@Ctx() context: Context, @Root() { accountId, issuerId, id }: AgentRow, @Args() page: RelationArgs) {
     return relatedPage(context, page, {
       key: id,
       firstPages: verifiersOfAgents,

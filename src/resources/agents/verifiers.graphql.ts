@@ -24,32 +24,28 @@ const withPlainSecret = ({ verifier, secret }: AgentVerifierWithSecret) => ({ ..
 export class AgentVerifierResolver {
   @Query(() => AgentVerifierPage, { nullable: true, description: 'Lists the verifiers of an agent, newest first.' })
   @Scope('issuers.agents.verifiers', 'read')
-  agentVerifiers(
-    @Ctx() context: Context,
-    @Args(() => AgentPath) path: AgentPath,
-    @Args(() => PageArgs) page: PageArgs,
-  ) {
+  agentVerifiers(@Ctx() context: Context, @Args() path: AgentPath, @Args() page: PageArgs) {
     return listAgentVerifiers(context, path, page)
   }
 
   @Mutation(() => AgentVerifier, {
     description: 'Creates a verifier of an active agent. Only this response contains a secret.',
   })
+  @IdempotencyKey()
   @Scope('issuers.agents.verifiers', 'write')
   @RecentSignIn()
   @ReturnsSecret(({ type }) => (type === 'secret' ? 'never' : 'plain'))
   async createAgentVerifier(
     @Ctx() context: Context,
-    @Args(() => AgentPath) path: AgentPath,
+    @Args() path: AgentPath,
     @Input(CreateAgentVerifierInput, { rules: createRules }) input: object,
-    @IdempotencyKey() _key?: string | null,
   ) {
     return withPlainSecret(await createAgentVerifier(context, path, input))
   }
 
   @Mutation(() => Boolean, { description: 'Deletes a verifier of an active agent immediately and permanently.' })
   @Scope('issuers.agents.verifiers', 'delete')
-  async deleteAgentVerifier(@Ctx() context: Context, @Args(() => AgentVerifierPath) path: AgentVerifierPath) {
+  async deleteAgentVerifier(@Ctx() context: Context, @Args() path: AgentVerifierPath) {
     await deleteAgentVerifier(context, path)
     return true
   }

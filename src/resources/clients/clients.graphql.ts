@@ -55,31 +55,23 @@ export class ClientResolver {
     description: 'Lists the clients of an issuer, newest first; with `search`, in the order of their names.',
   })
   @Scope('issuers.clients', 'read')
-  clients(
-    @Ctx() context: Context,
-    @Args(() => IssuerPath) path: IssuerPath,
-    @Args(() => ClientFilter) filter: ClientFilter,
-  ) {
+  clients(@Ctx() context: Context, @Args() path: IssuerPath, @Args() filter: ClientFilter) {
     return listClients(context, path, filter, filter)
   }
 
   @Query(() => Client, { nullable: true, description: 'Returns a client; null with an error for a deleted client.' })
   @Scope('issuers.clients', 'read')
-  client(@Ctx() context: Context, @Args(() => ClientPath) path: ClientPath) {
+  client(@Ctx() context: Context, @Args() path: ClientPath) {
     return getClient(context, path)
   }
 
   @Mutation(() => Client, {
     description: 'Registers a client. Only this response contains the secret of a confidential client.',
   })
+  @IdempotencyKey()
   @Scope('issuers.clients', 'write')
   @ReturnsSecret(({ confidential }) => (confidential === true ? 'never' : 'plain'))
-  async createClient(
-    @Ctx() context: Context,
-    @Args(() => IssuerPath) path: IssuerPath,
-    @CreateInput(Client) input: object,
-    @IdempotencyKey() _key?: string | null,
-  ) {
+  async createClient(@Ctx() context: Context, @Args() path: IssuerPath, @CreateInput(Client) input: object) {
     return withOneTimeSecret(await createClient(context, path, input))
   }
 
@@ -87,7 +79,7 @@ export class ClientResolver {
   @Scope('issuers.clients', 'write')
   updateClient(
     @Ctx() context: Context,
-    @Args(() => ClientPath) path: ClientPath,
+    @Args() path: ClientPath,
     @UpdateInput(Client) input: object,
     @IfMatch() ifMatch?: string | null,
   ) {
@@ -99,11 +91,7 @@ export class ClientResolver {
       'Deletes a client. New requests fail immediately. Issued access tokens of users stay valid until they expire.',
   })
   @Scope('issuers.clients', 'delete')
-  async deleteClient(
-    @Ctx() context: Context,
-    @Args(() => ClientPath) path: ClientPath,
-    @IfMatch() ifMatch?: string | null,
-  ) {
+  async deleteClient(@Ctx() context: Context, @Args() path: ClientPath, @IfMatch() ifMatch?: string | null) {
     await deleteClient(context, path, ifMatch)
     return true
   }
@@ -112,20 +100,17 @@ export class ClientResolver {
     description:
       'Rotates the secret. Only this response contains the new secret; the old secret stays valid for 15 minutes.',
   })
+  @IdempotencyKey()
   @Scope('issuers.clients', 'write')
   @ReturnsSecret()
   @RecentSignIn()
-  async rotateClientSecret(
-    @Ctx() context: Context,
-    @Args(() => ClientPath) path: ClientPath,
-    @IdempotencyKey() _key?: string | null,
-  ) {
+  async rotateClientSecret(@Ctx() context: Context, @Args() path: ClientPath) {
     return withOneTimeSecret(await rotateClientSecret(context, path))
   }
 
   @FieldResolver(() => EventPage, { nullable: true, description: 'The events of the client, newest first.' })
   @Scope('events', 'read')
-  events(@Ctx() context: Context, @Root() { accountId, id }: ClientRow, @Args(() => RelationArgs) page: RelationArgs) {
+  events(@Ctx() context: Context, @Root() { accountId, id }: ClientRow, @Args() page: RelationArgs) {
     return relatedPage(context, page, {
       key: eventLoaderKey(accountId, id),
       firstPages: newestEventsOf.client,

@@ -35,11 +35,7 @@ class VerifierPath extends VerifiersPath {
 export class VerifierResolver {
   @Query(() => VerifierPage, { nullable: true, description: 'Lists the credentials of a user, newest first.' })
   @Scope('issuers.users.verifiers', 'read')
-  verifiers(
-    @Ctx() context: Context,
-    @Args(() => VerifiersPath) path: VerifiersPath,
-    @Args(() => PageArgs) page: PageArgs,
-  ) {
+  verifiers(@Ctx() context: Context, @Args() path: VerifiersPath, @Args() page: PageArgs) {
     return listVerifiers(context, path, page)
   }
 
@@ -48,7 +44,7 @@ export class VerifierResolver {
     description: 'Returns a credential of a user, without its secret. Null with an error for an unknown id.',
   })
   @Scope('issuers.users.verifiers', 'read')
-  verifier(@Ctx() context: Context, @Args(() => VerifierPath) path: VerifierPath) {
+  verifier(@Ctx() context: Context, @Args() path: VerifierPath) {
     return getVerifier(context, path)
   }
 
@@ -56,13 +52,13 @@ export class VerifierResolver {
     description:
       'Creates a credential. The response for a totp_enrollment has the type TotpEnrollment, and for backup_codes NewBackupCodes; only these responses contain the secrets.',
   })
+  @IdempotencyKey()
   @Scope('issuers.users.verifiers', 'write')
   @ReturnsSecret(({ type }) => (type === 'backup_codes' ? 'never' : type === 'totp_enrollment' ? 'encrypted' : 'plain'))
   createVerifier(
     @Ctx() context: Context,
-    @Args(() => VerifiersPath) path: VerifiersPath,
+    @Args() path: VerifiersPath,
     @Input(CreateVerifierInput, { rules: createRules }) input: object,
-    @IdempotencyKey() _key?: string | null,
   ) {
     return createVerifier(context, path, input)
   }
@@ -72,11 +68,7 @@ export class VerifierResolver {
       'Changes the given fields of a credential. Only passwords have more fields than the name, description and metadata that can be changed.',
   })
   @Scope('issuers.users.verifiers', 'write')
-  updateVerifier(
-    @Ctx() context: Context,
-    @Args(() => VerifierPath) path: VerifierPath,
-    @UpdateInput(Verifier) input: object,
-  ) {
+  updateVerifier(@Ctx() context: Context, @Args() path: VerifierPath, @UpdateInput(Verifier) input: object) {
     return updateVerifier(context, path, input)
   }
 
@@ -84,12 +76,12 @@ export class VerifierResolver {
     description:
       'Starts the registration of a passkey in a browser. `createVerifier` takes the response of the browser.',
   })
+  @IdempotencyKey()
   @Scope('issuers.users.verifiers', 'write')
   challengePasskey(
     @Ctx() context: Context,
-    @Args(() => VerifiersPath) path: VerifiersPath,
+    @Args() path: VerifiersPath,
     @Input(PasskeyChallengeInput, { nullable: true }) input?: object | null,
-    @IdempotencyKey() _key?: string | null,
   ) {
     return createPasskeyChallenge(context, path, input)
   }
@@ -98,20 +90,20 @@ export class VerifierResolver {
     description:
       'Completes a TOTP enrollment and returns the TOTP verifier. After five wrong codes the enrollment is invalid.',
   })
+  @IdempotencyKey()
   @Scope('issuers.users.verifiers', 'write')
   @ReturnsSecret()
   completeEnrollment(
     @Ctx() context: Context,
-    @Args(() => VerifiersPath) path: VerifiersPath,
+    @Args() path: VerifiersPath,
     @Input(CompleteEnrollmentInput) input: object,
-    @IdempotencyKey() _key?: string | null,
   ) {
     return completeEnrollment(context, path, input)
   }
 
   @Mutation(() => Boolean, { description: 'Deletes a credential. The user can no longer sign in with it.' })
   @Scope('issuers.users.verifiers', 'delete')
-  async deleteVerifier(@Ctx() context: Context, @Args(() => VerifierPath) path: VerifierPath) {
+  async deleteVerifier(@Ctx() context: Context, @Args() path: VerifierPath) {
     await deleteVerifier(context, path)
     return true
   }

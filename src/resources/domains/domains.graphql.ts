@@ -24,18 +24,14 @@ class DomainPath extends AccountPath {
 export class DomainResolver {
   @Query(() => DomainPage, { nullable: true, description: 'Lists the domains of an account, newest first.' })
   @Scope('domains', 'read')
-  domains(@Ctx() context: Context, @Args(() => AccountPath) path: AccountPath, @Args(() => PageArgs) page: PageArgs) {
+  domains(@Ctx() context: Context, @Args() path: AccountPath, @Args() page: PageArgs) {
     return listDomains(context, path, page)
   }
 
   @Mutation(() => Domain, { description: 'Adds an unverified domain. An account can have at most 20 domains.' })
+  @IdempotencyKey()
   @Scope('domains', 'write')
-  createDomain(
-    @Ctx() context: Context,
-    @Args(() => AccountPath) path: AccountPath,
-    @CreateInput(Domain) input: object,
-    @IdempotencyKey() _key?: string | null,
-  ) {
+  createDomain(@Ctx() context: Context, @Args() path: AccountPath, @CreateInput(Domain) input: object) {
     return addDomain(context, path, input)
   }
 
@@ -43,7 +39,7 @@ export class DomainResolver {
     description: 'Removes a domain. If it is assigned to an issuer, the issuer can no longer be reached under it.',
   })
   @Scope('domains', 'delete')
-  async deleteDomain(@Ctx() context: Context, @Args(() => DomainPath) path: DomainPath) {
+  async deleteDomain(@Ctx() context: Context, @Args() path: DomainPath) {
     await removeDomain(context, path)
     return true
   }
@@ -51,37 +47,27 @@ export class DomainResolver {
   @Mutation(() => Domain, {
     description: 'Verifies a domain by looking up the TXT record that its field `verification` describes.',
   })
+  @IdempotencyKey()
   @Scope('domains', 'write')
-  verifyDomain(
-    @Ctx() context: Context,
-    @Args(() => DomainPath) path: DomainPath,
-    @IdempotencyKey() _key?: string | null,
-  ) {
+  verifyDomain(@Ctx() context: Context, @Args() path: DomainPath) {
     return verifyDomain(context, path)
   }
 
   @Mutation(() => Domain, {
     description: 'Assigns a verified domain to an issuer and unassigns it from its previous issuer.',
   })
+  @IdempotencyKey()
   @Scope('domains', 'write')
-  assignDomain(
-    @Ctx() context: Context,
-    @Args(() => DomainPath) path: DomainPath,
-    @Input(AssignDomainInput) input: AssignDomainInput,
-    @IdempotencyKey() _key?: string | null,
-  ) {
+  assignDomain(@Ctx() context: Context, @Args() path: DomainPath, @Input(AssignDomainInput) input: AssignDomainInput) {
     return assignDomain(context, path, input)
   }
 
   @Mutation(() => Domain, {
     description: 'Unassigns a domain from its issuer, which can then no longer be reached under it.',
   })
+  @IdempotencyKey()
   @Scope('domains', 'write')
-  unassignDomain(
-    @Ctx() context: Context,
-    @Args(() => DomainPath) path: DomainPath,
-    @IdempotencyKey() _key?: string | null,
-  ) {
+  unassignDomain(@Ctx() context: Context, @Args() path: DomainPath) {
     return unassignDomain(context, path)
   }
 

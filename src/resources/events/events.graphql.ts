@@ -81,16 +81,16 @@ export class EventResolver {
   @Scope('events', 'read')
   events(
     @Ctx() context: Context,
-    @Args(() => AccountPath) { accountId }: AccountPath,
-    @Args(() => EventTimeRangeFilter) filter: EventTimeRangeFilter,
-    @Args(() => PageArgs) page: PageArgs,
+    @Args() { accountId }: AccountPath,
+    @Args() filter: EventTimeRangeFilter,
+    @Args() page: PageArgs,
   ) {
     return listEvents(context, { accountId }, filter, page)
   }
 
   @Query(() => Event, { nullable: true, description: 'Returns an entry of the audit log with its changes.' })
   @Scope('events', 'read')
-  event(@Ctx() context: Context, @Args(() => EventPath) path: EventPath) {
+  event(@Ctx() context: Context, @Args() path: EventPath) {
     return getEvent(context, path)
   }
 
@@ -99,11 +99,7 @@ export class EventResolver {
     description: 'Counts the events of a time range, by interval and group. The counts are exact.',
   })
   @Scope('events', 'read')
-  eventAggregate(
-    @Ctx() context: Context,
-    @Args(() => AccountPath) { accountId }: AccountPath,
-    @Args(() => AggregateArgs) request: AggregateArgs,
-  ) {
+  eventAggregate(@Ctx() context: Context, @Args() { accountId }: AccountPath, @Args() request: AggregateArgs) {
     return aggregateEvents(context, { accountId }, request)
   }
 
@@ -123,11 +119,7 @@ export class EventResolver {
     },
   })
   @Scope('events', 'read')
-  eventAdded(
-    @Root() event: EventRow,
-    @Args(() => AccountPath) _path: AccountPath,
-    @Args(() => EventAddedArgs) _args: EventAddedArgs,
-  ): EventRow {
+  eventAdded(@Root() event: EventRow, @Args() _path: AccountPath, @Args() _args: EventAddedArgs): EventRow {
     return event
   }
 

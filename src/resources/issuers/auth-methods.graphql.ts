@@ -28,7 +28,7 @@ export class AuthMethodResolver {
     description: 'Lists the authentication methods of an issuer, newest first.',
   })
   @Scope('issuers.auth_methods', 'read')
-  authMethods(@Ctx() context: Context, @Args(() => IssuerPath) path: IssuerPath, @Args(() => PageArgs) page: PageArgs) {
+  authMethods(@Ctx() context: Context, @Args() path: IssuerPath, @Args() page: PageArgs) {
     return listAuthMethods(context, path, page)
   }
 
@@ -37,7 +37,7 @@ export class AuthMethodResolver {
     description: 'Returns an authentication method, without the secret of its provider.',
   })
   @Scope('issuers.auth_methods', 'read')
-  authMethod(@Ctx() context: Context, @Args(() => AuthMethodPath) path: AuthMethodPath) {
+  authMethod(@Ctx() context: Context, @Args() path: AuthMethodPath) {
     return getAuthMethod(context, path)
   }
 
@@ -45,13 +45,9 @@ export class AuthMethodResolver {
     description:
       'Adds an authentication method to an issuer. If existing users can sign in with it, the caller needs every platform scope of the users of the issuer.',
   })
+  @IdempotencyKey()
   @Scope('issuers.auth_methods', 'write')
-  createAuthMethod(
-    @Ctx() context: Context,
-    @Args(() => IssuerPath) path: IssuerPath,
-    @CreateInput(AuthMethod) input: object,
-    @IdempotencyKey() _key?: string | null,
-  ) {
+  createAuthMethod(@Ctx() context: Context, @Args() path: IssuerPath, @CreateInput(AuthMethod) input: object) {
     return createAuthMethod(context, path, input)
   }
 
@@ -62,7 +58,7 @@ export class AuthMethodResolver {
   @Scope('issuers.auth_methods', 'write')
   updateAuthMethod(
     @Ctx() context: Context,
-    @Args(() => AuthMethodPath) path: AuthMethodPath,
+    @Args() path: AuthMethodPath,
     @UpdateInput(AuthMethod) input: object,
     @IfMatch() ifMatch?: string | null,
   ) {
@@ -73,11 +69,7 @@ export class AuthMethodResolver {
     description: 'Deletes an authentication method. Users can no longer authenticate with it.',
   })
   @Scope('issuers.auth_methods', 'delete')
-  async deleteAuthMethod(
-    @Ctx() context: Context,
-    @Args(() => AuthMethodPath) path: AuthMethodPath,
-    @IfMatch() ifMatch?: string | null,
-  ) {
+  async deleteAuthMethod(@Ctx() context: Context, @Args() path: AuthMethodPath, @IfMatch() ifMatch?: string | null) {
     await deleteAuthMethod(context, path, ifMatch)
     return true
   }

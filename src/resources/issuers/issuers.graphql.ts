@@ -40,17 +40,13 @@ export class IssuerResolver {
     description: 'Lists the issuers of an account, newest first; with `search`, in the order of their names.',
   })
   @Scope('issuers', 'read')
-  issuers(
-    @Ctx() context: Context,
-    @Args(() => AccountPath) path: AccountPath,
-    @Args(() => SearchablePageArgs) page: SearchablePageArgs,
-  ) {
+  issuers(@Ctx() context: Context, @Args() path: AccountPath, @Args() page: SearchablePageArgs) {
     return listIssuers(context, path, page)
   }
 
   @Query(() => Issuer, { nullable: true, description: 'Returns an issuer; null with an error for a deleted issuer.' })
   @Scope('issuers', 'read')
-  issuer(@Ctx() context: Context, @Args(() => IssuerPath) path: IssuerPath) {
+  issuer(@Ctx() context: Context, @Args() path: IssuerPath) {
     return getIssuer(context, path)
   }
 
@@ -58,13 +54,9 @@ export class IssuerResolver {
     description:
       'Creates an issuer and its signing keys. Users can sign in when it has an authentication method and a client.',
   })
+  @IdempotencyKey()
   @Scope('issuers', 'write')
-  createIssuer(
-    @Ctx() context: Context,
-    @Args(() => AccountPath) path: AccountPath,
-    @CreateInput(Issuer) input: object,
-    @IdempotencyKey() _key?: string | null,
-  ) {
+  createIssuer(@Ctx() context: Context, @Args() path: AccountPath, @CreateInput(Issuer) input: object) {
     return createIssuer(context, path, input)
   }
 
@@ -75,7 +67,7 @@ export class IssuerResolver {
   @Scope('issuers', 'write')
   updateIssuer(
     @Ctx() context: Context,
-    @Args(() => IssuerPath) path: IssuerPath,
+    @Args() path: IssuerPath,
     @UpdateInput(Issuer) input: object,
     @IfMatch() ifMatch?: string | null,
   ) {
@@ -88,11 +80,7 @@ export class IssuerResolver {
   })
   @Scope('issuers', 'delete')
   @RecentSignIn()
-  async deleteIssuer(
-    @Ctx() context: Context,
-    @Args(() => IssuerPath) path: IssuerPath,
-    @IfMatch() ifMatch?: string | null,
-  ) {
+  async deleteIssuer(@Ctx() context: Context, @Args() path: IssuerPath, @IfMatch() ifMatch?: string | null) {
     await deleteIssuer(context, path, ifMatch)
     return true
   }
@@ -107,7 +95,7 @@ export class IssuerResolver {
     description: 'The clients of the issuer, newest first, without deleted ones.',
   })
   @Scope('issuers.clients', 'read')
-  clients(@Ctx() context: Context, @Root() issuer: IssuerRow, @Args(() => RelationArgs) page: RelationArgs) {
+  clients(@Ctx() context: Context, @Root() issuer: IssuerRow, @Args() page: RelationArgs) {
     const list = () => listClients(context, pathOf(issuer), {}, page)
     return relatedPage(context, page, { key: issuer.id, firstPages: newestClientsOf, list })
   }
@@ -117,14 +105,14 @@ export class IssuerResolver {
     description: 'The organizations of the issuer, newest first.',
   })
   @Scope('issuers.organizations', 'read')
-  organizations(@Ctx() context: Context, @Root() issuer: IssuerRow, @Args(() => RelationArgs) page: RelationArgs) {
+  organizations(@Ctx() context: Context, @Root() issuer: IssuerRow, @Args() page: RelationArgs) {
     const list = () => listOrganizations(context, pathOf(issuer), {}, page)
     return relatedPage(context, page, { key: issuer.id, firstPages: newestOrganizationsOf, list })
   }
 
   @FieldResolver(() => AgentPage, { nullable: true, description: 'The agents of the issuer, newest first.' })
   @Scope('issuers.agents', 'read')
-  agents(@Ctx() context: Context, @Root() issuer: IssuerRow, @Args(() => RelationArgs) page: RelationArgs) {
+  agents(@Ctx() context: Context, @Root() issuer: IssuerRow, @Args() page: RelationArgs) {
     const list = () => listAgents(context, pathOf(issuer), {}, page)
     return relatedPage(context, page, { key: issuer.id, firstPages: agentsOf, list })
   }
@@ -134,7 +122,7 @@ export class IssuerResolver {
     description: 'The users of the issuer, newest first, with hashed usernames.',
   })
   @Scope('issuers.users', 'read')
-  users(@Ctx() context: Context, @Root() issuer: IssuerRow, @Args(() => RelationArgs) page: RelationArgs) {
+  users(@Ctx() context: Context, @Root() issuer: IssuerRow, @Args() page: RelationArgs) {
     const list = () => listUsers(context, pathOf(issuer), {}, page)
     return relatedPage(context, page, { key: issuer.id, firstPages: usersOfIssuers, list })
   }
@@ -144,14 +132,14 @@ export class IssuerResolver {
     description: 'The authentication methods of the issuer, newest first.',
   })
   @Scope('issuers.auth_methods', 'read')
-  authMethods(@Ctx() context: Context, @Root() issuer: IssuerRow, @Args(() => RelationArgs) page: RelationArgs) {
+  authMethods(@Ctx() context: Context, @Root() issuer: IssuerRow, @Args() page: RelationArgs) {
     const list = () => listAuthMethods(context, pathOf(issuer), page)
     return relatedPage(context, page, { key: issuer.id, firstPages: newestAuthMethodsOf, list })
   }
 
   @FieldResolver(() => EventPage, { nullable: true, description: 'The events of the issuer, newest first.' })
   @Scope('events', 'read')
-  events(@Ctx() context: Context, @Root() issuer: IssuerRow, @Args(() => RelationArgs) page: RelationArgs) {
+  events(@Ctx() context: Context, @Root() issuer: IssuerRow, @Args() page: RelationArgs) {
     const { accountId, id } = issuer
     const list = () => listEvents(context, { accountId }, { issuerId: id }, page)
     return relatedPage(context, page, { key: eventLoaderKey(accountId, id), firstPages: newestEventsOf.issuer, list })

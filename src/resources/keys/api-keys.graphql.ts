@@ -108,15 +108,11 @@ function createKeyResolver(
       name: `create${kind}`,
       description: `Creates an API key of an ${owner}. Only this response contains the secret. The key cannot have more authority than the caller.`,
     })
+    @IdempotencyKey()
     @Scope(scope, 'write')
     @RecentSignIn()
     @ReturnsSecret()
-    async create(
-      @Ctx() context: Context,
-      @Args(() => OwnerPath) path: KeyOwner,
-      @CreateKeyInput input: object,
-      @IdempotencyKey() _key?: string | null,
-    ) {
+    async create(@Ctx() context: Context, @Args(() => OwnerPath) path: KeyOwner, @CreateKeyInput input: object) {
       return withPlainSecret(await createApiKey(context, path, input))
     }
 
@@ -148,6 +144,7 @@ function createKeyResolver(
       name: `rotate${kind}`,
       description: `Rotates the secret of an active API key of an ${owner}. Only this response contains the new secret; the old secret stays valid for 15 minutes.`,
     })
+    @IdempotencyKey()
     @Scope(scope, 'write')
     @RecentSignIn()
     @ReturnsSecret()
@@ -155,7 +152,6 @@ function createKeyResolver(
       @Ctx() context: Context,
       @Args(() => KeyPathArgs) path: KeyPath,
       @Input(RotateApiKeyInput, { nullable: true }) input?: object | null,
-      @IdempotencyKey() _key?: string | null,
     ) {
       return withPlainSecret(await rotateApiKey(context, path, input))
     }
@@ -164,19 +160,20 @@ function createKeyResolver(
       name: `block${kind}`,
       description: `Blocks an active API key of an ${owner}, which is then refused until it is unblocked.`,
     })
+    @IdempotencyKey()
     @Scope(scope, 'write')
     block(
       @Ctx() context: Context,
       @Args(() => KeyPathArgs) path: KeyPath,
       @Input(KeyActionInput, { nullable: true }) input?: object | null,
-      @IdempotencyKey() _key?: string | null,
     ) {
       return blockApiKey(context, path, input)
     }
 
     @Mutation(() => ApiKey, { name: `unblock${kind}`, description: `Unblocks a blocked API key of an ${owner}.` })
+    @IdempotencyKey()
     @Scope(scope, 'write')
-    unblock(@Ctx() context: Context, @Args(() => KeyPathArgs) path: KeyPath, @IdempotencyKey() _key?: string | null) {
+    unblock(@Ctx() context: Context, @Args(() => KeyPathArgs) path: KeyPath) {
       return unblockApiKey(context, path)
     }
 
@@ -184,12 +181,12 @@ function createKeyResolver(
       name: `revoke${kind}`,
       description: `Revokes an API key of an ${owner} permanently. Returns a key that is already revoked unchanged.`,
     })
+    @IdempotencyKey()
     @Scope(scope, 'delete')
     revoke(
       @Ctx() context: Context,
       @Args(() => KeyPathArgs) path: KeyPath,
       @Input(KeyActionInput, { nullable: true }) input?: object | null,
-      @IdempotencyKey() _key?: string | null,
     ) {
       return revokeApiKey(context, path, input)
     }

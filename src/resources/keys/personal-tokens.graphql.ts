@@ -55,11 +55,7 @@ export class PersonalTokenResolver {
     description: 'Lists the personal tokens of a user, newest first, without those that ended more than 31 days ago.',
   })
   @Scope('issuers.users.tokens', 'read')
-  personalTokens(
-    @Ctx() context: Context,
-    @Args(() => TokensPath) path: TokensPath,
-    @Args(() => PersonalTokenFilter) filter: PersonalTokenFilter,
-  ) {
+  personalTokens(@Ctx() context: Context, @Args() path: TokensPath, @Args() filter: PersonalTokenFilter) {
     return listPersonalTokens(context, path, filter, filter)
   }
 
@@ -68,7 +64,7 @@ export class PersonalTokenResolver {
     description: 'Returns a personal token. It can be read for 31 days after it was revoked or expired.',
   })
   @Scope('issuers.users.tokens', 'read')
-  personalToken(@Ctx() context: Context, @Args(() => TokenPath) path: TokenPath) {
+  personalToken(@Ctx() context: Context, @Args() path: TokenPath) {
     return getPersonalToken(context, path)
   }
 
@@ -76,14 +72,14 @@ export class PersonalTokenResolver {
     description:
       'Creates a personal token. Only this response contains the token. Its scopes are those of the user, limited by the restrictions, and the caller must have all of them.',
   })
+  @IdempotencyKey()
   @Scope('issuers.users.tokens', 'write')
   @RecentSignIn()
   @ReturnsSecret()
   async createPersonalToken(
     @Ctx() context: Context,
-    @Args(() => TokensPath) path: TokensPath,
+    @Args() path: TokensPath,
     @CreateInput(PersonalToken) input: object,
-    @IdempotencyKey() _key?: string | null,
   ) {
     const { token, jwt } = await createPersonalToken(context, path, input)
     return { ...token, tokenPlain: jwt }
@@ -93,11 +89,7 @@ export class PersonalTokenResolver {
     description: 'Revokes a personal token permanently and immediately. Fails if the token is already revoked.',
   })
   @Scope('issuers.users.tokens', 'delete')
-  async deletePersonalToken(
-    @Ctx() context: Context,
-    @Args(() => TokenPath) path: TokenPath,
-    @IfMatch() ifMatch?: string | null,
-  ) {
+  async deletePersonalToken(@Ctx() context: Context, @Args() path: TokenPath, @IfMatch() ifMatch?: string | null) {
     await deletePersonalToken(context, path, ifMatch)
     return true
   }
@@ -106,12 +98,12 @@ export class PersonalTokenResolver {
     description:
       'Revokes a personal token permanently and immediately. Returns a token that is already revoked unchanged.',
   })
+  @IdempotencyKey()
   @Scope('issuers.users.tokens', 'delete')
   revokePersonalToken(
     @Ctx() context: Context,
-    @Args(() => TokenPath) path: TokenPath,
+    @Args() path: TokenPath,
     @Input(RevokePersonalTokenInput, { nullable: true }) input?: object | null,
-    @IdempotencyKey() _key?: string | null,
   ) {
     return revokePersonalToken(context, path, input)
   }

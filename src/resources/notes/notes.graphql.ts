@@ -59,21 +59,13 @@ export class NoteResolver {
       'Lists the notes of an account, pinned notes first, then newest first; with `search`, sorted by their text.',
   })
   @Scope('notes', 'read')
-  notes(
-    @Ctx() context: Context,
-    @Args(() => AccountPath) { accountId }: AccountPath,
-    @Args(() => NoteFilter) filter: NoteFilter,
-  ) {
+  notes(@Ctx() context: Context, @Args() { accountId }: AccountPath, @Args() filter: NoteFilter) {
     return listNotes(context, { accountId }, filter, filter)
   }
 
   @Query(() => NoteCount, { nullable: true, description: 'Counts the notes about a resource.' })
   @Scope('notes', 'read')
-  noteCount(
-    @Ctx() context: Context,
-    @Args(() => AccountPath) { accountId }: AccountPath,
-    @Args(() => NoteSubjectArgs) subject: NoteSubjectArgs,
-  ) {
+  noteCount(@Ctx() context: Context, @Args() { accountId }: AccountPath, @Args() subject: NoteSubjectArgs) {
     return countNotes(context, { accountId }, subject)
   }
 
@@ -82,17 +74,13 @@ export class NoteResolver {
     description: 'Lists the newest notes whose text refers to a resource. There is only one page.',
   })
   @Scope('notes', 'read')
-  noteBacklinks(
-    @Ctx() context: Context,
-    @Args(() => AccountPath) { accountId }: AccountPath,
-    @Args(() => BacklinkArgs) args: BacklinkArgs,
-  ) {
+  noteBacklinks(@Ctx() context: Context, @Args() { accountId }: AccountPath, @Args() args: BacklinkArgs) {
     return listBacklinks(context, { accountId }, args, args)
   }
 
   @Query(() => Note, { nullable: true, description: 'Returns a note with its mentions and references.' })
   @Scope('notes', 'read')
-  note(@Ctx() context: Context, @Args(() => NotePath) path: NotePath) {
+  note(@Ctx() context: Context, @Args() path: NotePath) {
     return getNote(context, path)
   }
 
@@ -100,13 +88,9 @@ export class NoteResolver {
     description:
       'Creates a note about a resource of the account, and extracts the mentions and references of its text.',
   })
+  @IdempotencyKey()
   @Scope('notes', 'write')
-  createNote(
-    @Ctx() context: Context,
-    @Args(() => AccountPath) { accountId }: AccountPath,
-    @CreateInput(Note) input: object,
-    @IdempotencyKey() _key?: string | null,
-  ) {
+  createNote(@Ctx() context: Context, @Args() { accountId }: AccountPath, @CreateInput(Note) input: object) {
     return createNote(context, { accountId }, input)
   }
 
@@ -116,7 +100,7 @@ export class NoteResolver {
   @Scope('notes', 'write')
   updateNote(
     @Ctx() context: Context,
-    @Args(() => NotePath) path: NotePath,
+    @Args() path: NotePath,
     @UpdateInput(Note) input: object,
     @IfMatch() ifMatch?: string | null,
   ) {
@@ -125,7 +109,7 @@ export class NoteResolver {
 
   @Mutation(() => Boolean, { description: 'Deletes a note permanently.' })
   @Scope('notes', 'delete')
-  async deleteNote(@Ctx() context: Context, @Args(() => NotePath) path: NotePath, @IfMatch() ifMatch?: string | null) {
+  async deleteNote(@Ctx() context: Context, @Args() path: NotePath, @IfMatch() ifMatch?: string | null) {
     await deleteNote(context, path, ifMatch)
     return true
   }

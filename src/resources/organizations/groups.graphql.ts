@@ -54,27 +54,23 @@ export class GroupResolver {
     description: 'Lists the groups of an organization, newest first; with `search`, in the order of their names.',
   })
   @Scope('issuers.organizations.groups', 'read')
-  organizationGroups(
-    @Ctx() context: Context,
-    @Args(() => OrganizationPath) path: OrganizationPath,
-    @Args(() => SearchablePageArgs) page: SearchablePageArgs,
-  ) {
+  organizationGroups(@Ctx() context: Context, @Args() path: OrganizationPath, @Args() page: SearchablePageArgs) {
     return listGroups(context, path, page)
   }
 
   @Query(() => OrganizationGroup, { nullable: true, description: 'Returns a group of an organization.' })
   @Scope('issuers.organizations.groups', 'read')
-  organizationGroup(@Ctx() context: Context, @Args(() => GroupPath) path: GroupPath) {
+  organizationGroup(@Ctx() context: Context, @Args() path: GroupPath) {
     return getGroup(context, path)
   }
 
   @Mutation(() => OrganizationGroup, { description: 'Creates a group without members.' })
+  @IdempotencyKey()
   @Scope('issuers.organizations.groups', 'write')
   createOrganizationGroup(
     @Ctx() context: Context,
-    @Args(() => OrganizationPath) path: OrganizationPath,
+    @Args() path: OrganizationPath,
     @CreateInput(OrganizationGroup) input: object,
-    @IdempotencyKey() _key?: string | null,
   ) {
     return createGroup(context, path, input)
   }
@@ -85,7 +81,7 @@ export class GroupResolver {
   @Scope('issuers.organizations.groups', 'write')
   updateOrganizationGroup(
     @Ctx() context: Context,
-    @Args(() => GroupPath) path: GroupPath,
+    @Args() path: GroupPath,
     @UpdateInput(OrganizationGroup) input: object,
     @IfMatch() ifMatch?: string | null,
   ) {
@@ -94,11 +90,7 @@ export class GroupResolver {
 
   @Mutation(() => Boolean, { description: 'Deletes a group. Its members stay in the organization.' })
   @Scope('issuers.organizations.groups', 'delete')
-  async deleteOrganizationGroup(
-    @Ctx() context: Context,
-    @Args(() => GroupPath) path: GroupPath,
-    @IfMatch() ifMatch?: string | null,
-  ) {
+  async deleteOrganizationGroup(@Ctx() context: Context, @Args() path: GroupPath, @IfMatch() ifMatch?: string | null) {
     await deleteGroup(context, path, ifMatch)
     return true
   }
@@ -108,21 +100,17 @@ export class GroupResolver {
     description: 'Lists the members of a group, in the order in which they joined the organization, latest first.',
   })
   @Scope('issuers.organizations.groups', 'read')
-  organizationGroupMembers(
-    @Ctx() context: Context,
-    @Args(() => GroupPath) path: GroupPath,
-    @Args(() => GroupMemberFilter) filter: GroupMemberFilter,
-  ) {
+  organizationGroupMembers(@Ctx() context: Context, @Args() path: GroupPath, @Args() filter: GroupMemberFilter) {
     return listGroupMembers(context, path, filter)
   }
 
   @Mutation(() => OrganizationMember, { description: 'Adds a member of the organization to a group.' })
+  @IdempotencyKey()
   @Scope('issuers.organizations.groups', 'write')
   addOrganizationGroupMember(
     @Ctx() context: Context,
-    @Args(() => GroupPath) path: GroupPath,
+    @Args() path: GroupPath,
     @Input(AddOrganizationGroupMemberInput) input: object,
-    @IdempotencyKey() _key?: string | null,
   ) {
     return addGroupMember(context, path, input)
   }
@@ -131,7 +119,7 @@ export class GroupResolver {
     description: 'Removes a member from a group. The member stays in the organization.',
   })
   @Scope('issuers.organizations.groups', 'delete')
-  async removeOrganizationGroupMember(@Ctx() context: Context, @Args(() => GroupMemberPath) path: GroupMemberPath) {
+  async removeOrganizationGroupMember(@Ctx() context: Context, @Args() path: GroupMemberPath) {
     await removeGroupMember(context, path)
     return true
   }
@@ -141,7 +129,7 @@ export class GroupResolver {
     description: 'The members of the group, in the order in which they joined the organization, latest first.',
   })
   @Scope('issuers.organizations.groups', 'read')
-  members(@Ctx() context: Context, @Root() group: Group, @Args(() => RelationArgs) page: RelationArgs) {
+  members(@Ctx() context: Context, @Root() group: Group, @Args() page: RelationArgs) {
     return relatedPage(context, page, {
       key: group.id,
       firstPages: newestMembersOfGroups,
@@ -162,11 +150,7 @@ export class OrganizationGroupsResolver {
     description: 'The groups of the organization, newest first.',
   })
   @Scope('issuers.organizations.groups', 'read')
-  groups(
-    @Ctx() context: Context,
-    @Root() { accountId, issuerId, id }: OrganizationRow,
-    @Args(() => RelationArgs) page: RelationArgs,
-  ) {
+  groups(@Ctx() context: Context, @Root() { accountId, issuerId, id }: OrganizationRow, @Args() page: RelationArgs) {
     return relatedPage(context, page, {
       key: id,
       firstPages: newestGroupsOf,

@@ -47,11 +47,7 @@ export class InvitationResolver {
       'Lists the invitations of an organization, newest first; with `search`, in the order of their addresses.',
   })
   @Scope('issuers.organizations.members', 'read')
-  organizationInvitations(
-    @Ctx() context: Context,
-    @Args(() => OrganizationPath) path: OrganizationPath,
-    @Args(() => InvitationFilter) filter: InvitationFilter,
-  ) {
+  organizationInvitations(@Ctx() context: Context, @Args() path: OrganizationPath, @Args() filter: InvitationFilter) {
     return listInvitations(context, path, filter, filter)
   }
 
@@ -60,7 +56,7 @@ export class InvitationResolver {
     description: 'Returns an invitation, which can be read until 31 days after its expiry.',
   })
   @Scope('issuers.organizations.members', 'read')
-  organizationInvitation(@Ctx() context: Context, @Args(() => InvitationPath) path: InvitationPath) {
+  organizationInvitation(@Ctx() context: Context, @Args() path: InvitationPath) {
     return getInvitation(context, path)
   }
 
@@ -68,13 +64,13 @@ export class InvitationResolver {
     description:
       'Invites an email address. The organization must have `invitationEnabled`. Only the email and this response contain the token, which is valid for 7 days.',
   })
+  @IdempotencyKey()
   @Scope('issuers.organizations.members', 'write')
   @ReturnsSecret()
   async createOrganizationInvitation(
     @Ctx() context: Context,
-    @Args(() => OrganizationPath) path: OrganizationPath,
+    @Args() path: OrganizationPath,
     @CreateInput(OrganizationInvitation) input: object,
-    @IdempotencyKey() _key?: string | null,
   ) {
     return withOneTimeToken(await createInvitation(context, path, input))
   }
@@ -83,25 +79,19 @@ export class InvitationResolver {
     description:
       'Sends a pending or expired invitation again with a new token, which is valid for 7 days. The old token becomes invalid.',
   })
+  @IdempotencyKey()
   @Scope('issuers.organizations.members', 'write')
   @ReturnsSecret()
-  async resendOrganizationInvitation(
-    @Ctx() context: Context,
-    @Args(() => InvitationPath) path: InvitationPath,
-    @IdempotencyKey() _key?: string | null,
-  ) {
+  async resendOrganizationInvitation(@Ctx() context: Context, @Args() path: InvitationPath) {
     return withOneTimeToken(await resendInvitation(context, path))
   }
 
   @Mutation(() => OrganizationInvitation, {
     description: 'Revokes an invitation permanently. A repeated request changes nothing.',
   })
+  @IdempotencyKey()
   @Scope('issuers.organizations.members', 'delete')
-  revokeOrganizationInvitation(
-    @Ctx() context: Context,
-    @Args(() => InvitationPath) path: InvitationPath,
-    @IdempotencyKey() _key?: string | null,
-  ) {
+  revokeOrganizationInvitation(@Ctx() context: Context, @Args() path: InvitationPath) {
     return revokeInvitation(context, path)
   }
 
@@ -130,7 +120,7 @@ export class OrganizationInvitationsResolver {
   invitations(
     @Ctx() context: Context,
     @Root() { accountId, issuerId, id }: OrganizationRow,
-    @Args(() => RelationArgs) page: RelationArgs,
+    @Args() page: RelationArgs,
   ) {
     return relatedPage(context, page, {
       key: id,

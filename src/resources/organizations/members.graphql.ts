@@ -52,29 +52,25 @@ export class MemberResolver {
     description: 'Lists the members of an organization, latest joined first.',
   })
   @Scope('issuers.organizations.members', 'read')
-  organizationMembers(
-    @Ctx() context: Context,
-    @Args(() => OrganizationPath) path: OrganizationPath,
-    @Args(() => MemberFilter) filter: MemberFilter,
-  ) {
+  organizationMembers(@Ctx() context: Context, @Args() path: OrganizationPath, @Args() filter: MemberFilter) {
     return listMembers(context, path, filter, filter)
   }
 
   @Query(() => OrganizationMember, { nullable: true, description: 'Returns the membership of a user.' })
   @Scope('issuers.organizations.members', 'read')
-  organizationMember(@Ctx() context: Context, @Args(() => MemberPath) path: MemberPath) {
+  organizationMember(@Ctx() context: Context, @Args() path: MemberPath) {
     return getMember(context, path)
   }
 
   @Mutation(() => OrganizationMember, {
     description: 'Adds a user of the issuer to an organization, without an invitation.',
   })
+  @IdempotencyKey()
   @Scope('issuers.organizations.members', 'write')
   addOrganizationMember(
     @Ctx() context: Context,
-    @Args(() => OrganizationPath) path: OrganizationPath,
+    @Args() path: OrganizationPath,
     @CreateInput(OrganizationMember, { name: 'AddOrganizationMemberInput' }) input: object,
-    @IdempotencyKey() _key?: string | null,
   ) {
     return addMember(context, path, input)
   }
@@ -85,7 +81,7 @@ export class MemberResolver {
   @Scope('issuers.organizations.members', 'write')
   updateOrganizationMember(
     @Ctx() context: Context,
-    @Args(() => MemberPath) path: MemberPath,
+    @Args() path: MemberPath,
     @UpdateInput(OrganizationMember) input: object,
   ) {
     return updateMember(context, path, input)
@@ -93,7 +89,7 @@ export class MemberResolver {
 
   @Mutation(() => Boolean, { description: 'Removes a member from the organization. The user stays.' })
   @Scope('issuers.organizations.members', 'delete')
-  async removeOrganizationMember(@Ctx() context: Context, @Args(() => MemberPath) path: MemberPath) {
+  async removeOrganizationMember(@Ctx() context: Context, @Args() path: MemberPath) {
     await removeMember(context, path)
     return true
   }
@@ -129,7 +125,7 @@ export class MemberResolver {
     description: 'The groups of the member, newest first. The field `groups` contains only their ids.',
   })
   @Scope('issuers.organizations.groups', 'read')
-  groupObjects(@Ctx() context: Context, @Root() { id }: Member, @Args(() => RelationArgs) page: RelationArgs) {
+  groupObjects(@Ctx() context: Context, @Root() { id }: Member, @Args() page: RelationArgs) {
     return relatedPage(context, page, {
       key: id,
       firstPages: groupsOfMembers,
@@ -151,11 +147,7 @@ export class OrganizationMembersResolver {
     description: 'The members of the organization, latest joined first.',
   })
   @Scope('issuers.organizations.members', 'read')
-  members(
-    @Ctx() context: Context,
-    @Root() { accountId, issuerId, id }: OrganizationRow,
-    @Args(() => RelationArgs) page: RelationArgs,
-  ) {
+  members(@Ctx() context: Context, @Root() { accountId, issuerId, id }: OrganizationRow, @Args() page: RelationArgs) {
     return relatedPage(context, page, {
       key: id,
       firstPages: newestMembersOf,

@@ -58,11 +58,7 @@ export class OrganizationResolver {
     description: 'Lists the organizations of an issuer, newest first; with `search`, in the order of their names.',
   })
   @Scope('issuers.organizations', 'read')
-  organizations(
-    @Ctx() context: Context,
-    @Args(() => IssuerPath) path: IssuerPath,
-    @Args(() => OrganizationFilterArgs) filter: OrganizationFilterArgs,
-  ) {
+  organizations(@Ctx() context: Context, @Args() path: IssuerPath, @Args() filter: OrganizationFilterArgs) {
     return listOrganizations(context, path, filter, filter)
   }
 
@@ -71,20 +67,16 @@ export class OrganizationResolver {
     description: 'Returns an organization of an issuer.',
   })
   @Scope('issuers.organizations', 'read')
-  organization(@Ctx() context: Context, @Args(() => OrganizationPath) path: OrganizationPath) {
+  organization(@Ctx() context: Context, @Args() path: OrganizationPath) {
     return getOrganization(context, path)
   }
 
   @Mutation(() => Organization, {
     description: 'Creates an organization. If the creator is a user of the issuer, that user becomes its first member.',
   })
+  @IdempotencyKey()
   @Scope('issuers.organizations', 'write')
-  createOrganization(
-    @Ctx() context: Context,
-    @Args(() => IssuerPath) path: IssuerPath,
-    @CreateInput(Organization) input: object,
-    @IdempotencyKey() _key?: string | null,
-  ) {
+  createOrganization(@Ctx() context: Context, @Args() path: IssuerPath, @CreateInput(Organization) input: object) {
     return createOrganization(context, path, input)
   }
 
@@ -92,7 +84,7 @@ export class OrganizationResolver {
   @Scope('issuers.organizations', 'write')
   updateOrganization(
     @Ctx() context: Context,
-    @Args(() => OrganizationPath) path: OrganizationPath,
+    @Args() path: OrganizationPath,
     @UpdateInput(Organization) input: object,
     @IfMatch() ifMatch?: string | null,
   ) {
@@ -106,7 +98,7 @@ export class OrganizationResolver {
   @Scope('issuers.organizations', 'delete')
   async deleteOrganization(
     @Ctx() context: Context,
-    @Args(() => OrganizationPath) path: OrganizationPath,
+    @Args() path: OrganizationPath,
     @IfMatch() ifMatch?: string | null,
   ) {
     await deleteOrganization(context, path, ifMatch)
@@ -118,7 +110,7 @@ export class OrganizationResolver {
   async apiKeys(
     @Ctx() context: Context,
     @Root() { accountId, issuerId, id, status }: OrganizationRow,
-    @Args(() => RelationArgs) page: RelationArgs,
+    @Args() page: RelationArgs,
   ) {
     const keys = await relatedPage(context, page, {
       key: id,
@@ -139,7 +131,7 @@ export class UserOrganizationsResolver {
     description: 'The organizations of the user, latest joined first.',
   })
   @Scope('issuers.organizations', 'read')
-  organizations(@Ctx() context: Context, @Root() user: UserRow, @Args(() => RelationArgs) page: RelationArgs) {
+  organizations(@Ctx() context: Context, @Root() user: UserRow, @Args() page: RelationArgs) {
     return relatedPage(context, page, {
       key: user.id,
       firstPages: organizationsOfUsers,

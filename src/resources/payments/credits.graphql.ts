@@ -21,11 +21,7 @@ export class CreditResolver {
     description: 'Lists the ledger entries of the prepaid credit of an account, newest first.',
   })
   @Scope('credits', 'read')
-  ledgerEntries(
-    @Ctx() context: Context,
-    @Args(() => AccountPath) path: AccountPath,
-    @Args(() => PageArgs) page: PageArgs,
-  ) {
+  ledgerEntries(@Ctx() context: Context, @Args() path: AccountPath, @Args() page: PageArgs) {
     return listLedgerEntries(context, path, page)
   }
 
@@ -33,14 +29,14 @@ export class CreditResolver {
     description:
       'Tops up the prepaid credit with an x402 payment. Without a payment, the mutation fails with the error PAYMENT_REQUIRED, which contains the payment requirements to sign.',
   })
+  @IdempotencyKey()
   @Scope('credits', 'manage')
   @ManagesOwnTransactions()
   createTopup(
     @Ctx() context: Context,
-    @Args(() => AccountPath) path: AccountPath,
+    @Args() path: AccountPath,
     @CreateInput(Topup) input: object,
     @PaymentSignature() paymentSignature?: string | null,
-    @IdempotencyKey() _key?: string | null,
   ) {
     return topUp(context, path, input, paymentSignature)
   }

@@ -25,11 +25,7 @@ export class PaymentMethodResolver {
     description: 'Lists the payment methods of an account, newest first, including removed ones.',
   })
   @Scope('payment_methods', 'read')
-  paymentMethods(
-    @Ctx() context: Context,
-    @Args(() => AccountPath) path: AccountPath,
-    @Args(() => PageArgs) page: PageArgs,
-  ) {
+  paymentMethods(@Ctx() context: Context, @Args() path: AccountPath, @Args() page: PageArgs) {
     return listPaymentMethods(context, path, page)
   }
 
@@ -37,13 +33,9 @@ export class PaymentMethodResolver {
     description:
       'Adds an active payment method. The mutation fails if another one is active. While the account has one, operations with a price are charged to its prepaid credit, unless the operator overrides the billing mode.',
   })
+  @IdempotencyKey()
   @Scope('payment_methods', 'write')
-  createPaymentMethod(
-    @Ctx() context: Context,
-    @Args(() => AccountPath) path: AccountPath,
-    @CreateInput(PaymentMethod) input: object,
-    @IdempotencyKey() _key?: string | null,
-  ) {
+  createPaymentMethod(@Ctx() context: Context, @Args() path: AccountPath, @CreateInput(PaymentMethod) input: object) {
     return createPaymentMethod(context, path, input)
   }
 
@@ -53,7 +45,7 @@ export class PaymentMethodResolver {
   @Scope('payment_methods', 'write')
   updatePaymentMethod(
     @Ctx() context: Context,
-    @Args(() => PaymentMethodPath) path: PaymentMethodPath,
+    @Args() path: PaymentMethodPath,
     @UpdateInput(PaymentMethod) input: object,
   ) {
     return updatePaymentMethod(context, path, input)
@@ -61,7 +53,7 @@ export class PaymentMethodResolver {
 
   @Mutation(() => Boolean, { description: 'Removes a payment method permanently. It stays in the list.' })
   @Scope('payment_methods', 'delete')
-  async deletePaymentMethod(@Ctx() context: Context, @Args(() => PaymentMethodPath) path: PaymentMethodPath) {
+  async deletePaymentMethod(@Ctx() context: Context, @Args() path: PaymentMethodPath) {
     await removePaymentMethod(context, path)
     return true
   }

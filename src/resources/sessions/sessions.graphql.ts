@@ -45,30 +45,22 @@ class SessionFilter extends PageArgs {
 export class SessionResolver {
   @Query(() => SessionPage, { nullable: true, description: 'Lists the sessions of a user, newest first.' })
   @Scope('issuers.sessions', 'read')
-  sessions(
-    @Ctx() context: Context,
-    @Args(() => SessionsPath) path: SessionsPath,
-    @Args(() => SessionFilter) filter: SessionFilter,
-  ) {
+  sessions(@Ctx() context: Context, @Args() path: SessionsPath, @Args() filter: SessionFilter) {
     return listSessions(context, path, filter, filter)
   }
 
   @Query(() => Session, { nullable: true, description: 'Returns a session. Null with an error for an unknown id.' })
   @Scope('issuers.sessions', 'read')
-  session(@Ctx() context: Context, @Args(() => SessionPath) path: SessionPath) {
+  session(@Ctx() context: Context, @Args() path: SessionPath) {
     return getSession(context, path)
   }
 
   @Mutation(() => Session, {
     description: 'Ends a session, or with revokeAllUserSessions all sessions of the user. Their tokens become invalid.',
   })
+  @IdempotencyKey()
   @Scope('issuers.sessions', 'write')
-  revokeSession(
-    @Ctx() context: Context,
-    @Args(() => SessionPath) path: SessionPath,
-    @Input(RevokeSessionInput) input: object,
-    @IdempotencyKey() _key?: string | null,
-  ) {
+  revokeSession(@Ctx() context: Context, @Args() path: SessionPath, @Input(RevokeSessionInput) input: object) {
     return revokeSession(context, path, input)
   }
 
@@ -76,25 +68,18 @@ export class SessionResolver {
     description:
       'Suspends a session, or with suspendAllUserSessions all sessions of the user. Tokens of a session are invalid until the session is reactivated.',
   })
+  @IdempotencyKey()
   @Scope('issuers.sessions', 'write')
-  suspendSession(
-    @Ctx() context: Context,
-    @Args(() => SessionPath) path: SessionPath,
-    @Input(SuspendSessionInput) input: object,
-    @IdempotencyKey() _key?: string | null,
-  ) {
+  suspendSession(@Ctx() context: Context, @Args() path: SessionPath, @Input(SuspendSessionInput) input: object) {
     return suspendSession(context, path, input)
   }
 
   @Mutation(() => Session, {
     description: 'Reactivates a suspended session. Its tokens are valid again unless they expired or were revoked.',
   })
+  @IdempotencyKey()
   @Scope('issuers.sessions', 'write')
-  reactivateSession(
-    @Ctx() context: Context,
-    @Args(() => SessionPath) path: SessionPath,
-    @IdempotencyKey() _key?: string | null,
-  ) {
+  reactivateSession(@Ctx() context: Context, @Args() path: SessionPath) {
     return reactivateSession(context, path)
   }
 

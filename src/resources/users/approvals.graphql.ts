@@ -20,11 +20,7 @@ export class ApprovalResolver {
     description: 'Lists the users pending approval, oldest first, with hashed usernames.',
   })
   @Scope('issuers.approvals', 'read')
-  approvals(
-    @Ctx() context: Context,
-    @Args(() => IssuerPath) path: IssuerPath,
-    @Args(() => ApprovalFilter) filter: ApprovalFilter,
-  ) {
+  approvals(@Ctx() context: Context, @Args() path: IssuerPath, @Args() filter: ApprovalFilter) {
     return listUsersPendingApproval(context, path, filter)
   }
 
@@ -33,7 +29,7 @@ export class ApprovalResolver {
     description: 'Returns a user who is pending approval. Null with an error for a user with another status.',
   })
   @Scope('issuers.approvals', 'read')
-  approval(@Ctx() context: Context, @Args(() => UserPath) path: UserPath) {
+  approval(@Ctx() context: Context, @Args() path: UserPath) {
     return getApproval(context, path)
   }
 
@@ -43,7 +39,7 @@ export class ApprovalResolver {
   @Scope('issuers.approvals', 'manage')
   decideApproval(
     @Ctx() context: Context,
-    @Args(() => UserPath) path: UserPath,
+    @Args() path: UserPath,
     @Input(DecideApprovalInput, { rules: decisionRules }) input: object,
   ) {
     return decideApproval(context, path, input)

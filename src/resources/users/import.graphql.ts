@@ -13,11 +13,7 @@ export class ImportResolver {
   })
   @Scope('issuers.users', 'write')
   @AdditionalScope('issuers.users.verifiers', 'write')
-  importUsers(
-    @Ctx() context: Context,
-    @Args(() => IssuerPath) path: IssuerPath,
-    @Input(ImportUsersInput) input: object,
-  ) {
+  importUsers(@Ctx() context: Context, @Args() path: IssuerPath, @Input(ImportUsersInput) input: object) {
     return importBatch(context, path, input)
   }
 }

@@ -61,7 +61,7 @@ export class UserResolver {
     description: 'Lists the users of an issuer, newest first, with hashed usernames.',
   })
   @Scope('issuers.users', 'read')
-  users(@Ctx() context: Context, @Args(() => IssuerPath) path: IssuerPath, @Args(() => UserFilter) filter: UserFilter) {
+  users(@Ctx() context: Context, @Args() path: IssuerPath, @Args() filter: UserFilter) {
     return listUsers(context, path, filter, filter)
   }
 
@@ -70,7 +70,7 @@ export class UserResolver {
     description: 'Returns a user with the username. Null with an error for an unknown id or for a deleted user.',
   })
   @Scope('issuers.users', 'read')
-  user(@Ctx() context: Context, @Args(() => UserPath) path: UserPath) {
+  user(@Ctx() context: Context, @Args() path: UserPath) {
     return getUser(context, path)
   }
 
@@ -78,13 +78,9 @@ export class UserResolver {
     description:
       'Creates a user. The user can sign in after a verifier was created, or by email if the issuer allows it.',
   })
+  @IdempotencyKey()
   @Scope('issuers.users', 'write')
-  createUser(
-    @Ctx() context: Context,
-    @Args(() => IssuerPath) path: IssuerPath,
-    @CreateInput(User) input: object,
-    @IdempotencyKey() _key?: string | null,
-  ) {
+  createUser(@Ctx() context: Context, @Args() path: IssuerPath, @CreateInput(User) input: object) {
     return createUser(context, path, input)
   }
 
@@ -95,7 +91,7 @@ export class UserResolver {
   @Scope('issuers.users', 'write')
   updateUser(
     @Ctx() context: Context,
-    @Args(() => UserPath) path: UserPath,
+    @Args() path: UserPath,
     @UpdateInput(User) input: object,
     @IfMatch() ifMatch?: string | null,
   ) {
@@ -106,21 +102,21 @@ export class UserResolver {
     description: 'Deletes a user. Sessions and tokens end immediately; the data is erased after 24 hours.',
   })
   @Scope('issuers.users', 'delete')
-  async deleteUser(@Ctx() context: Context, @Args(() => UserPath) path: UserPath, @IfMatch() ifMatch?: string | null) {
+  async deleteUser(@Ctx() context: Context, @Args() path: UserPath, @IfMatch() ifMatch?: string | null) {
     await deleteUser(context, path, ifMatch)
     return true
   }
 
   @FieldResolver(() => SessionPage, { nullable: true, description: 'The sessions of the user, newest first.' })
   @Scope('issuers.sessions', 'read')
-  sessions(@Ctx() context: Context, @Root() user: UserRow, @Args(() => RelationArgs) page: RelationArgs) {
+  sessions(@Ctx() context: Context, @Root() user: UserRow, @Args() page: RelationArgs) {
     const list = () => listSessions(context, userPathOf(user), {}, page)
     return relatedPage(context, page, { key: user.id, firstPages: sessionsOf, list })
   }
 
   @FieldResolver(() => VerifierPage, { nullable: true, description: 'The credentials of the user, newest first.' })
   @Scope('issuers.users.verifiers', 'read')
-  verifiers(@Ctx() context: Context, @Root() user: UserRow, @Args(() => RelationArgs) page: RelationArgs) {
+  verifiers(@Ctx() context: Context, @Root() user: UserRow, @Args() page: RelationArgs) {
     const list = () => listVerifiers(context, userPathOf(user), page)
     return relatedPage(context, page, { key: user.id, firstPages: verifiersOf, list })
   }
@@ -130,14 +126,14 @@ export class UserResolver {
     description: 'The personal tokens of the user, newest first.',
   })
   @Scope('issuers.users.tokens', 'read')
-  tokens(@Ctx() context: Context, @Root() user: UserRow, @Args(() => RelationArgs) page: RelationArgs) {
+  tokens(@Ctx() context: Context, @Root() user: UserRow, @Args() page: RelationArgs) {
     const list = () => listPersonalTokens(context, userPathOf(user), {}, page)
     return relatedPage(context, page, { key: user.id, firstPages: tokensOfUsers, list })
   }
 
   @FieldResolver(() => EventPage, { nullable: true, description: 'The events of the user, newest first.' })
   @Scope('events', 'read')
-  events(@Ctx() context: Context, @Root() { accountId, id }: UserRow, @Args(() => RelationArgs) page: RelationArgs) {
+  events(@Ctx() context: Context, @Root() { accountId, id }: UserRow, @Args() page: RelationArgs) {
     return relatedPage(context, page, {
       key: eventLoaderKey(accountId, id),
       firstPages: newestEventsOf.user,

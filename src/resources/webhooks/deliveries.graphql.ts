@@ -39,11 +39,7 @@ export class WebhookDeliveryResolver {
     description: 'Lists the deliveries to a webhook of the last 14 days, newest first.',
   })
   @Scope('webhooks', 'read')
-  webhookDeliveries(
-    @Ctx() context: Context,
-    @Args(() => WebhookPath) path: WebhookPath,
-    @Args(() => DeliveryFilter) filter: DeliveryFilter,
-  ) {
+  webhookDeliveries(@Ctx() context: Context, @Args() path: WebhookPath, @Args() filter: DeliveryFilter) {
     return listDeliveries(context, path, filter, filter)
   }
 
@@ -52,7 +48,7 @@ export class WebhookDeliveryResolver {
       'Delivers an event again with the same event id. A delivery that waits for its next attempt is retried immediately.',
   })
   @Scope('webhooks', 'write')
-  redeliverWebhookDelivery(@Ctx() context: Context, @Args(() => DeliveryPath) path: DeliveryPath) {
+  redeliverWebhookDelivery(@Ctx() context: Context, @Args() path: DeliveryPath) {
     return redeliverDelivery(context, path)
   }
 
@@ -60,11 +56,7 @@ export class WebhookDeliveryResolver {
     description: 'Repeats finished deliveries of a time range, by default those that failed permanently.',
   })
   @Scope('webhooks', 'write')
-  redeliverWebhookDeliveries(
-    @Ctx() context: Context,
-    @Args(() => WebhookPath) path: WebhookPath,
-    @Input(RedeliverInput) input: object,
-  ) {
+  redeliverWebhookDeliveries(@Ctx() context: Context, @Args() path: WebhookPath, @Input(RedeliverInput) input: object) {
     return redeliverMany(context, path, input)
   }
 
@@ -72,7 +64,7 @@ export class WebhookDeliveryResolver {
     description: 'Sends an event of type webhook.test to this webhook, regardless of its event types.',
   })
   @Scope('webhooks', 'write')
-  testWebhook(@Ctx() context: Context, @Args(() => WebhookPath) path: WebhookPath) {
+  testWebhook(@Ctx() context: Context, @Args() path: WebhookPath) {
     return testWebhook(context, path)
   }
 

@@ -52,11 +52,7 @@ const withOneTimeSecrets = ({ webhook, createdSecrets }: WebhookWithSecrets) => 
 export class WebhookResolver {
   @Query(() => WebhookPage, { nullable: true, description: 'Lists the webhooks of an account, newest first.' })
   @Scope('webhooks', 'read')
-  webhooks(
-    @Ctx() context: Context,
-    @Args(() => AccountPath) { accountId }: AccountPath,
-    @Args(() => WebhookFilter) filter: WebhookFilter,
-  ) {
+  webhooks(@Ctx() context: Context, @Args() { accountId }: AccountPath, @Args() filter: WebhookFilter) {
     return listWebhooks(context, { accountId }, filter, filter)
   }
 
@@ -65,7 +61,7 @@ export class WebhookResolver {
     description: 'Returns a webhook without its secrets; null with an error for a deleted webhook.',
   })
   @Scope('webhooks', 'read')
-  webhook(@Ctx() context: Context, @Args(() => WebhookPath) path: WebhookPath) {
+  webhook(@Ctx() context: Context, @Args() path: WebhookPath) {
     return getWebhook(context, path)
   }
 
@@ -73,15 +69,11 @@ export class WebhookResolver {
     description:
       'Creates a webhook. Only this response contains its secrets. Also requires the scope `events:read`, because the receiver learns the events.',
   })
+  @IdempotencyKey()
   @Scope('webhooks', 'write')
   @AdditionalScope('events', 'read')
   @ReturnsSecret(({ auth }) => (auth === 'none' ? 'plain' : 'never'))
-  async createWebhook(
-    @Ctx() context: Context,
-    @Args(() => AccountPath) path: AccountPath,
-    @CreateInput(Webhook) input: object,
-    @IdempotencyKey() _key?: string | null,
-  ) {
+  async createWebhook(@Ctx() context: Context, @Args() path: AccountPath, @CreateInput(Webhook) input: object) {
     return withOneTimeSecrets(await createWebhook(context, path, input))
   }
 
@@ -93,7 +85,7 @@ export class WebhookResolver {
   @ReturnsSecret()
   async updateWebhook(
     @Ctx() context: Context,
-    @Args(() => WebhookPath) path: WebhookPath,
+    @Args() path: WebhookPath,
     @UpdateInput(Webhook) input: object,
     @IfMatch() ifMatch?: string | null,
   ) {
@@ -102,11 +94,7 @@ export class WebhookResolver {
 
   @Mutation(() => Boolean, { description: 'Deletes a webhook and cancels its pending deliveries.' })
   @Scope('webhooks', 'delete')
-  async deleteWebhook(
-    @Ctx() context: Context,
-    @Args(() => WebhookPath) path: WebhookPath,
-    @IfMatch() ifMatch?: string | null,
-  ) {
+  async deleteWebhook(@Ctx() context: Context, @Args() path: WebhookPath, @IfMatch() ifMatch?: string | null) {
     await deleteWebhook(context, path, ifMatch)
     return true
   }
@@ -126,11 +114,7 @@ export class WebhookResolver {
     description: 'The deliveries to the webhook, newest first.',
   })
   @Scope('webhooks', 'read')
-  deliveries(
-    @Ctx() context: Context,
-    @Root() { accountId, id }: WebhookRow,
-    @Args(() => RelationArgs) page: RelationArgs,
-  ) {
+  deliveries(@Ctx() context: Context, @Root() { accountId, id }: WebhookRow, @Args() page: RelationArgs) {
     return relatedPage(context, page, {
       key: id,
       firstPages: newestDeliveriesOf,
