@@ -1,4 +1,5 @@
 /** This module is separate from app.ts, so that short commands do not load the servers. */
+import './event-targets.js'
 import type { Config } from '../config.js'
 import { limits } from '../kernel/limits.js'
 import { type Clock, systemClock } from '../kernel/time.js'

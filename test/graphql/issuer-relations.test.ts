@@ -64,7 +64,7 @@ test('a session and an event show their client, also for 31 days after it was de
     clientId: client.id,
     lives: 60 * DAY,
   })
-  const document = `query ($a: ID!, $i: ID!, $s: ID!, $c: String) {
+  const document = `query ($a: ID!, $i: ID!, $s: ID!, $c: ID) {
     session(accountId: $a, issuerId: $i, sessionId: $s) { clientId client { id name status } }
     events(accountId: $a, clientId: $c, limit: 1) { data { clientId client { id name status } } } }`
   const read = async () => {
