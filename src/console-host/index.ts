@@ -1,7 +1,8 @@
 /**
- * The server part of the console: static files, sign-in, and the proxy from the console to GraphQL. Access and refresh
- * tokens stay on the server and the browser has only cookies. Browsers may also send a cookie with requests from other
- * sites, so GraphQL requests and the sign-out are accepted only from pages of the console.
+ * The server part of the console: static files, sign-in, and the proxy from the console to GraphQL and, for the page
+ * /docs, to `/v1`. Access and refresh tokens stay on the server and the browser has only cookies. Browsers may also send
+ * a cookie with requests from other sites, so these requests and the sign-out are accepted only from pages of this
+ * origin.
  */
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -21,20 +22,25 @@ import { backchannelLogout, completeSignIn, signOut, startSignIn } from './sign-
 import { openTokenClient } from './token-client.js'
 
 /**
- * A header that pages of the console send with GraphQL requests. Browsers let a page of another site send it only after
+ * A header that pages of this origin send with GraphQL and REST requests. Browsers let a page of another site send it only after
  * a CORS preflight, which fails.
  */
 const CONSOLE_HEADER = 'x-gatehouse-console'
 
+/** The path of `/v1` for requests with the console session. */
+const REST_PATH = '/console/v1/'
+
 /**
  * Serves `/console` and every path below it.
  * @param graphql the middleware of the GraphQL API
+ * @param rest the middleware of `/v1`
  * @param localIdp returns the base URL of the IdP if it runs in this process, otherwise undefined
  * @param folder folder of the built console
  */
 export function mountConsole(
   gatehouse: Gatehouse,
   graphql: Middleware,
+  rest: Middleware,
   localIdp: () => string | undefined,
   folder = join(packageRoot, 'dist/console'),
 ): { middleware: Middleware; close(): Promise<void> } {
@@ -48,14 +54,21 @@ export function mountConsole(
   /** Checks Origin and Sec-Fetch-Site, because the cookie alone does not prevent cross-site request forgery. */
   const isFromConsolePage = (ctx: KoaContext): boolean => {
     const site = ctx.get('Sec-Fetch-Site')
-    return ctx.get('Origin') === origin && (site === '' || site === 'same-origin')
+    const from = ctx.get('Origin')
+    // Browsers send no Origin with the reading requests of pages of the same origin.
+    const isSameOrigin = from === origin || (from === '' && isRead(ctx))
+    return isSameOrigin && (site === '' || site === 'same-origin')
   }
   const requireConsolePage = (ctx: KoaContext, isHeaderRequired: boolean): void => {
     if (isFromConsolePage(ctx) && (!isHeaderRequired || ctx.get(CONSOLE_HEADER) === '1')) return
     throw new ApiError('forbidden', 'Only pages of the console can send requests to this address.')
   }
 
-  async function serveGraphql(ctx: KoaContext): Promise<void> {
+  /**
+   * Serves a request of the page with the access token of its session. Responses 401 end the session, except those that
+   * ask for a more recent sign-in.
+   */
+  async function serveWithSession(ctx: KoaContext, api: Middleware): Promise<void> {
     requireConsolePage(ctx, true)
     const context = contextOf(ctx)
     const session = await sessionOf(context, ctx)
@@ -63,13 +76,19 @@ export function mountConsole(
     if (!token) throw new ApiError('unauthorized', 'You are not signed in.')
     delete ctx.req.headers.cookie
     ctx.req.headers.authorization = `Bearer ${token}`
-    await graphql(ctx as Parameters<Middleware>[0], async () => {})
+    await api(ctx as Parameters<Middleware>[0], async () => {})
     if (ctx.status !== 401) return
-    // The GraphQL API refused the token, for example because the session was revoked or its user was suspended. The
-    // challenge is removed, because browsers would open their own password prompt for it.
+    // The challenge is removed, because browsers would open their own password prompt for it.
     ctx.remove('WWW-Authenticate')
+    if ((ctx.body as { error?: unknown } | null)?.error === 'insufficient_user_authentication') return
+    // The API refused the token, for example because the session was revoked or its user was suspended.
     await deleteConsoleSession(context, session.id)
     cookiesOf(ctx, baseUrl).write('session', '', 0)
+  }
+
+  async function serveRest(ctx: KoaContext): Promise<void> {
+    ctx.url = ctx.url.slice('/console'.length)
+    await serveWithSession(ctx, rest)
   }
 
   /**
@@ -113,7 +132,7 @@ export function mountConsole(
   type Handler = (ctx: KoaContext) => Promise<void>
   const matchRoute = createRouter<Handler>(
     [
-      { path: '/console/graphql', methods: ['POST'], route: serveGraphql },
+      { path: '/console/graphql', methods: ['POST'], route: (ctx) => serveWithSession(ctx, graphql) },
       {
         path: '/console/sign-out',
         methods: ['POST'],
@@ -136,11 +155,11 @@ export function mountConsole(
 
   const middleware: Middleware = async (ctx) => {
     ctx.state['route'] = '/console'
-    const isRead = ctx.method === 'GET' || ctx.method === 'HEAD'
     const path = ctx.path
-    const match = matchRoute(isRead ? 'GET' : ctx.method, path)
+    if (path.startsWith(REST_PATH)) return serveRest(ctx)
+    const match = matchRoute(isRead(ctx) ? 'GET' : ctx.method, path)
     if (match?.route) return match.route(ctx)
-    if (!isRead || match) {
+    if (!isRead(ctx) || match) {
       const isPost = match?.routesByMethod.has('POST') ?? false
       throw new ApiError('method_not_allowed', `This path supports only ${isPost ? 'POST' : 'GET and HEAD'}.`, {
         headers: { Allow: isPost ? 'POST' : 'GET, HEAD' },
@@ -157,6 +176,8 @@ export function mountConsole(
   }
   return { middleware, close: () => tokens.close() }
 }
+
+const isRead = ({ method }: KoaContext): boolean => method === 'GET' || method === 'HEAD'
 
 /** The built files. `page` reads them again if a build has replaced index.html while the process runs. */
 function openReloadingBundle(folder: string) {

@@ -27,7 +27,7 @@ interface PendingSignIn {
   /** The PKCE code verifier (RFC 7636). */
   verifier: string
   nonce: string
-  /** The path of the console that opens after the sign-in. */
+  /** The path of the console, or of /docs, that opens after the sign-in. */
   returnTo: string
   /** When the sign-in expires, in Unix milliseconds. */
   until: number
@@ -177,13 +177,12 @@ export async function backchannelLogout(context: Context, ctx: KoaContext): Prom
 const redirectUriOf = ({ config }: Context): string => `${config.baseUrl}/console/callback`
 
 /**
- * Returns the path if it is a path of the console with only expected characters, otherwise `/console`. A redirect to a
- * path such as `//host` or `/\host` would lead to another site.
+ * Returns the path if it is a path of the console, or of /docs, with only expected characters, otherwise `/console`. A
+ * redirect to a path such as `//host` or `/\host` would lead to another site.
  */
 export function safeReturnPath(path: string | null): string {
-  return path !== null && /^\/console(\/[\w\-./~%]*)?(\?[\w\-./~%=&+,:@!*()]*)?$/.test(path) && !path.includes('//')
-    ? path
-    : '/console'
+  const pattern = /^(\/console(\/[\w\-./~%]*)?|\/docs)(\?[\w\-./~%=&+,:@!*()]*)?(#\w*)?$/
+  return path !== null && pattern.test(path) && !path.includes('//') ? path : '/console'
 }
 
 async function requireConsolePath(context: Context): Promise<ConsolePath> {

@@ -28,18 +28,24 @@ export interface CoreApi {
  */
 export async function mountCoreApi(gatehouse: Gatehouse, idp: () => string | undefined): Promise<CoreApi> {
   const graphql = await mountGraphql(gatehouse)
-  const consoleHost = mountConsole(gatehouse, graphql.middleware, idp)
+  const rest = mountRest(gatehouse)
+  const consoleHost = mountConsole(gatehouse, graphql.middleware, rest, idp)
   return {
-    middleware: coreRoutes(gatehouse, graphql.middleware, consoleHost.middleware),
+    middleware: coreRoutes(gatehouse, graphql.middleware, rest, consoleHost.middleware),
     endStreams: graphql.closeStreams,
     closeHandlers: [graphql.stop, consoleHost.close],
   }
 }
 
 /** Routes requests by the first path segment. */
-function coreRoutes(gatehouse: Gatehouse, graphql: Middleware, consoleMiddleware: Middleware): Middleware {
+function coreRoutes(
+  gatehouse: Gatehouse,
+  graphql: Middleware,
+  rest: Middleware,
+  consoleMiddleware: Middleware,
+): Middleware {
   const handlers: Record<string, Middleware> = {
-    v1: mountRest(gatehouse),
+    v1: rest,
     graphql,
     console: consoleMiddleware,
     setup: mountSetup(gatehouse),

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { safeReturnPath } from '../../src/console-host/sign-in.js'
+import { limits } from '../../src/kernel/limits.js'
 import { signJwt } from '../../src/platform/crypto/jws.js'
 import { runDueJobs } from '../../src/platform/jobs/queue.js'
 import { packageRoot } from '../../src/platform/package-info.js'
@@ -124,9 +125,13 @@ describe('signing in', () => {
     ['/console/../v1', true],
     ['https://evil.example', false],
     ['/console\\evil', false],
+    ['/docs', true],
+    ['/docs?q=client#createClient', true],
+    ['/docs/evil', false],
+    ['/docs#//evil.example', false],
     ['/console/\nx', false],
     [null, false],
-  ])('return_to leads only to the console: %j', (path, kept) => {
+  ])('return_to leads only to the console and /docs: %j', (path, kept) => {
     expect(safeReturnPath(path)).toBe(kept ? path : '/console')
   })
 })
@@ -142,6 +147,59 @@ describe('a request with the cookie', () => {
     const { ask } = await signInUser()
     const sent = Object.fromEntries(Object.entries(headers).map(([k, v]) => [k, v.replace('BASE', app.baseUrl)]))
     expect((await ask(ME, app, sent)).status).toBe(403)
+    expect((await ask()).status).toBe(200)
+  })
+
+  test('/console/v1 serves /v1 with the session, and the browser receives no token', async () => {
+    const { browser, ask } = await signInUser()
+    const [{ id: accountId }] = (await ask()).body.data.accounts.data
+    const path = `${app.baseUrl}/console/v1/accounts/${accountId}`
+    // Browsers send no Origin with GET requests of pages of the same origin.
+    const read = await browser.request(path, { headers: { ...OURS, 'sec-fetch-site': 'same-origin' } })
+    expect(read.status).toBe(200)
+    const etag = read.headers.get('etag')!
+    const headers = { ...OURS, origin: app.baseUrl, 'if-match': etag }
+    const init = { method: 'PATCH', body: '{"description":"From /docs"}', headers }
+    const written = await browser.request(path, init)
+    expect(await written.json()).toMatchObject({ data: { id: accountId, description: 'From /docs' } })
+    expect((await browser.request(path, init)).status).toBe(412)
+    const headersOfAll = JSON.stringify([...read.headers, ...written.headers])
+    expect(headersOfAll + (await read.text())).not.toContain('eyJ')
+  })
+
+  test.each<[string, string, Record<string, string>]>([
+    ['a GET without the console header', 'GET', { origin: 'BASE' }],
+    ['a GET of another origin', 'GET', { ...OURS, origin: 'https://evil.example' }],
+    ['a GET of another site', 'GET', { ...OURS, 'sec-fetch-site': 'cross-site' }],
+    ['a GET of a page with a null origin', 'GET', { ...OURS, origin: 'null' }],
+    ['a POST without an origin', 'POST', OURS],
+    ['a POST without the console header', 'POST', { 'content-type': 'application/json', origin: 'BASE' }],
+    ['a DELETE of another origin', 'DELETE', { ...OURS, origin: 'https://evil.example' }],
+    ['a preflight of another origin', 'OPTIONS', { origin: 'https://evil.example' }],
+  ])('/console/v1 refuses %s', async (_, method, headers) => {
+    const { browser } = await signInUser()
+    const sent = Object.fromEntries(Object.entries(headers).map(([k, v]) => [k, v.replace('BASE', app.baseUrl)]))
+    const response = await browser.request(`${app.baseUrl}/console/v1/accounts`, { method, headers: sent })
+    expect(response.status).toBe(403)
+    expect(response.headers.get('access-control-allow-origin')).toBeNull()
+  })
+
+  test('/console/v1 is 401 without a session and without a challenge', async () => {
+    const { status, headers } = await new TestBrowser().request(`${app.baseUrl}/console/v1/accounts`, { headers: OURS })
+    expect({ status, challenge: headers.get('www-authenticate') }).toEqual({ status: 401, challenge: null })
+  })
+
+  test('/console/v1 keeps the session when an operation requires a more recent sign-in', async () => {
+    const { browser, ask } = await signInUser()
+    const [{ id: accountId }] = (await ask()).body.data.accounts.data
+    app.clock.advance(limits.maxSignInAgeSeconds * 1000 + 1000)
+    const body = JSON.stringify({ name: 'Key', restrictions: {} })
+    const headers = { ...OURS, origin: app.baseUrl }
+    const url = `${app.baseUrl}/console/v1/accounts/${accountId}/api-keys`
+    const response = await browser.request(url, { method: 'POST', body, headers })
+    expect(response.status).toBe(401)
+    expect(response.headers.get('www-authenticate')).toBeNull()
+    expect(await response.json()).toMatchObject({ error: 'insufficient_user_authentication', max_age: 300 })
     expect((await ask()).status).toBe(200)
   })
 
