@@ -12,6 +12,8 @@ import { createMemoryStorage } from './memory-storage.js'
 
 const plugins = [examplesPlugin, HISTORY_PLUGIN]
 const welcome = '# Choose an example, or write a document here. Ctrl+Enter runs it.\n\n{\n  me {\n    id\n  }\n}\n'
+/** The document of a link such as `/playground#query=…`. It only fills the editor: nothing runs without the user. */
+const linkedQuery = new URLSearchParams(location.hash.slice(1)).get('query')
 /** JSON Schemas of custom scalars, for the variables editor. */
 const scalars = { JSONObject: { type: 'object' }, Timestamp: { type: 'integer' } } as const
 const isWide = matchMedia('(min-width: 50rem)').matches
@@ -34,6 +36,7 @@ export function Playground() {
           shouldPersistHeaders={false}
           plugins={plugins}
           {...(isWide && { visiblePlugin: examplesPlugin.title })}
+          {...(linkedQuery !== null && { initialQuery: linkedQuery })}
           defaultQuery={welcome}
           defaultEditorToolsVisibility="variables"
           customScalarSchemas={scalars}
