@@ -159,29 +159,6 @@ test('the playground uses the console session and links to the console', async (
   expect(unexpectedProblems()).toEqual([])
 })
 
-test('the REST reference can be searched, opens the operation of a URL, and copies examples', async () => {
-  await page.context().grantPermissions(['clipboard-read', 'clipboard-write'], { origin: fixture.baseUrl })
-  await page.goto(`${fixture.baseUrl}/docs`)
-  await expectAccessible('docs')
-  await page.keyboard.press('/')
-  await page.keyboard.type('no such thing')
-  await page.getByText('No operation matches').waitFor()
-  await page.getByRole('searchbox').fill('post issuers secret')
-  await page.keyboard.press('Enter')
-  const shown = page.locator('.op:visible')
-  expect(await shown.count()).toBeGreaterThan(0)
-  expect(await shown.first().getAttribute('open')).not.toBeNull()
-  await page.goto(`${fixture.baseUrl}/docs#createIssuer`)
-  await page.reload()
-  const operation = page.locator('#createIssuer')
-  await operation.getByRole('rowheader', { name: 'available_scopes' }).waitFor()
-  await expectAccessible('operation')
-  await operation.getByRole('button', { name: 'Copy curl' }).click()
-  await operation.getByRole('button', { name: 'Copied' }).or(operation.getByText('Copied')).waitFor()
-  expect(await page.evaluate('navigator.clipboard.readText()')).toContain('/v1/accounts/$ACCOUNT_ID/issuers"')
-  expect(unexpectedProblems()).toEqual([])
-})
-
 test('a passkey instead of a password creates the administrator and signs in at the issuer', async () => {
   const other = await startUnconfigured()
   try {

@@ -76,8 +76,9 @@ const restrictedApis: { what: RegExp; where: RegExp; why: string }[] = [
   },
   {
     what: /(from |import\()'(undici|node:https)'|(?<![.\w])fetch\(/,
-    // Code for browsers uses `fetch`.
-    where: /^src\/(platform\/outbound\/outbound\.ts|graphql\/playground\/|console\/|idp\/endpoints\/check-session\.ts)/,
+    // Code for browsers and samples of requests use `fetch`.
+    where:
+      /^src\/(platform\/outbound\/outbound\.ts|graphql\/playground\/|rest\/reference\/(samples|try-it)\.ts|console\/|idp\/endpoints\/check-session\.ts)/,
     why: 'only platform/outbound sends requests to external URLs',
   },
   {

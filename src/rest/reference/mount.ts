@@ -5,22 +5,31 @@ import type { Gatehouse } from '../../platform/context.js'
 import { contentSecurityPolicy, hashSource, pageHeaders } from '../../platform/http/html-page.js'
 import { contentEtag } from '../../platform/http/static-files.js'
 import { openApiDocument } from '../openapi.js'
+import type { ApiDocument } from './document.js'
 import { referencePage } from './page.js'
-import { script } from './script.js'
+import { pageScript } from './script.js'
 import { style } from './style.js'
+import { tryItScript } from './try-it.js'
 
-/** The content security policy: no external resources; the inline script and style are allowed by hash. */
+const script = `(() => {${pageScript}${tryItScript}})()`
+
+/**
+ * The content security policy: no external resources; the inline script and style are allowed by hash. Scripts can send
+ * requests only to this origin, for "Try it".
+ */
 const policy = contentSecurityPolicy({
   'script-src': hashSource(script),
   'style-src': hashSource(style),
   'img-src': 'data:',
+  'connect-src': "'self'",
   'form-action': "'none'",
 })
 
 export function mountReference({ config, prices }: Gatehouse): Middleware {
   let cachedPage: { page: Buffer; gzip: Buffer; etag: string } | undefined
   const createPage = () => {
-    const page = Buffer.from(referencePage(openApiDocument(config.baseUrl, prices), { script, style }))
+    const document = openApiDocument(config.baseUrl, prices) as unknown as ApiDocument
+    const page = Buffer.from(referencePage(document, { script, style }))
     return { page, gzip: gzipSync(page), etag: contentEtag(page) }
   }
   return (ctx, next) => {
