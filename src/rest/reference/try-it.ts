@@ -127,7 +127,7 @@ export const tryItScript = String.raw`
     button.disabled = true
     status.textContent = 'Sending…'
     try {
-      const search = query.size > 0 ? '?' + query : ''
+      const search = String(query) && '?' + query
       const began = performance.now()
       const response = await fetch('/console' + path + search, { method: operation.dataset.method, headers, body })
       const text = await response.text()
