@@ -122,8 +122,9 @@ function rowHtml(
   const constraints = limitsOf(location ? shown : schema)
   const [example] = schema.examples ?? []
   const exampleText = typeof example === 'string' ? example : JSON.stringify(example)
+  const hasExample = !values && schema.const === undefined && typeof example !== 'boolean'
   const choices = location && resolve(document, schema).enum
-  return html`<tr${location && html` data-in="${location}" data-name="${name}"${choices && html` data-values="${choices.join(' ')}"`}`}${depth > 0 && html` class="d${Math.min(depth, 4)}"`}><th scope="row"><code>${name}</code>${required && direction === 'request' && html` <span class="need">required</span>`}${!required && direction === 'response' && html` <span class="soft">may be absent</span>`}</th><td>${typeOf(schema)}</td><td>${description && html`<p>${formatInlineCode(introductionOf(description))}</p>`}${values}${constraints.length > 0 && html`<p class="soft">${join(constraints, ' ')}</p>`}${exampleText && exampleText.length <= 160 && html`<p class="soft">Example: <code>${exampleText}</code></p>`}</td></tr>`
+  return html`<tr${location && html` data-in="${location}" data-name="${name}"${choices && html` data-values="${choices.join(' ')}"`}`}${depth > 0 && html` class="d${Math.min(depth, 4)}"`}><th scope="row"><code>${name}</code>${required && direction === 'request' && html` <span class="need">required</span>`}${!required && direction === 'response' && html` <span class="soft">may be absent</span>`}</th><td>${typeOf(schema)}</td><td>${description && html`<p>${formatInlineCode(introductionOf(description))}</p>`}${values}${constraints.length > 0 && html`<p class="soft">${join(constraints, ' ')}</p>`}${hasExample && exampleText && exampleText.length <= 160 && html`<p class="soft">Example: <code>${exampleText}</code></p>`}</td></tr>`
 }
 
 const table = (document: ApiDocument, direction: Direction, label: string, rows: readonly Row[]): Html =>

@@ -30,7 +30,7 @@ export function mountReference({ config, prices }: Gatehouse): Middleware {
   const createPage = () => {
     const document = openApiDocument(config.baseUrl, prices) as unknown as ApiDocument
     const page = Buffer.from(referencePage(document, { script, style }))
-    return { page, gzip: gzipSync(page), etag: contentEtag(page) }
+    return { page, gzip: gzipSync(page, { level: 9 }), etag: contentEtag(page) }
   }
   return (ctx, next) => {
     if (ctx.path !== '/docs' && ctx.path !== '/docs/') return next()

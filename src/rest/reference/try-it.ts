@@ -52,8 +52,12 @@ export const tryItScript = String.raw`
     return element('label', {}, element('span', {}, name, ...(isRequired ? [] : [element('small', {}, 'optional')])), field)
   }
 
+  /** Returns the example of the body, in which known ids replace those of the example. */
+  const bodyOf = (operation) =>
+    operation.querySelector('template')?.content.textContent.replace(/"(\w+_id)": "[^"]*"/g, (text, name) => known[name] ? JSON.stringify(name) + ': ' + JSON.stringify(known[name]) : text)
+
   const createForm = (operation) => {
-    const body = operation.querySelector('template')?.content.textContent
+    const body = bodyOf(operation)
     const lines = body?.split('\n').length ?? 0
     const form = element('form', { 'aria-label': 'Try ' + operation.querySelector('h3').textContent },
       ...[...operation.querySelectorAll('tr[data-in]')].map(createField),
