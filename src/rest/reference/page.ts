@@ -43,7 +43,7 @@ function errorSection(): Html {
   for (const [code, { status, meaning }] of Object.entries(errorTable)) rows.push([status, code, meaning])
   rows.sort(([left], [right]) => left - right)
   const isFirst = (status: number, at: number) => rows.findIndex(([other]) => other === status) === at
-  return html`<section id="errors" aria-labelledby="errors-name"><h2 id="errors-name">Errors</h2><p class="lead">The body of an error is ${schemaLink('Error')}: a stable code in <code>error</code>, and in <code>details</code> the invalid fields.</p>
+  return html`<section id="errors" aria-labelledby="errors-name"><h2 id="errors-name">Errors</h2><p class="lead">The body of an error is ${schemaLink('ErrorResponse')}: a stable code in <code>error</code>, and in <code>details</code> the invalid fields.</p>
 <div class="card"><table aria-labelledby="errors-name"><thead><tr><th scope="col">Status</th><th scope="col">Code</th><th scope="col">Meaning</th></tr></thead><tbody>${rows.map(([status, code, meaning], at) => html`<tr${isFirst(status, at) && html` id="status-${status}"`}><th scope="row">${status}</th><td><code>${code}</code></td><td>${formatInlineCode(meaning)}</td></tr>`)}</tbody></table></div></section>`
 }
 
