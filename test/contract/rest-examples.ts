@@ -6,10 +6,8 @@ import { expectStatus } from '../setup/actors.js'
 import type { AnyJson } from '../setup/api.js'
 import { type FixtureIds, PASSWORD, type TenantFixture } from './tenant-fixture.js'
 
-const DAY = 86_400_000
-
 /** Request bodies of an ordinary deployment, by the name of the operation. */
-export const exampleBodies: Record<string, (ids: FixtureIds, now: number) => object> = {
+export const exampleBodies: Record<string, (ids: FixtureIds) => object> = {
   updateAccount: () => ({ name: 'Example Inc.', description: 'Sign-in of all our applications.' }),
   createDomain: () => ({ host: 'login.example.com' }),
   createIssuer: () => ({ name: 'Customers', description: 'The customers of the web shop.' }),
@@ -31,12 +29,7 @@ export const exampleBodies: Record<string, (ids: FixtureIds, now: number) => obj
     email_verified: true,
   }),
   updateUser: () => ({ profile: { given_name: 'Ada', family_name: 'King', email: 'ada@example.com' } }),
-  createVerifier: (_, now) => ({
-    type: 'temporary_password',
-    name: 'First sign-in',
-    password: PASSWORD,
-    expires_at: now + DAY,
-  }),
+  createVerifier: () => ({ type: 'password', name: null, password: PASSWORD }),
   createOrganization: () => ({ name: 'Analytical Engines', org_type: 'business', invitation_enabled: true }),
   updateOrganization: () => ({ description: 'A customer since 2026.' }),
   updateOrganizationMember: () => ({ user_title: 'Engineer', scopes: ['reports:read'] }),
@@ -56,12 +49,7 @@ export const exampleBodies: Record<string, (ids: FixtureIds, now: number) => obj
   updateApiKey: () => ({ description: 'Used by the nightly report.' }),
   blockApiKey: () => ({ reason: 'Under investigation.' }),
   revokeApiKey: () => ({ reason: 'Replaced.' }),
-  createPersonalToken: (_, now) => ({
-    type: 'personal_token',
-    name: 'Command line',
-    restrictions: { scopes: [] },
-    expires_at: now + 90 * DAY,
-  }),
+  createPersonalToken: () => ({ type: 'personal_token', name: 'Command line', restrictions: { scopes: [] } }),
   createAgent: () => ({
     name: 'Support assistant',
     model: 'example-model-1',
