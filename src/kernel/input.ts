@@ -94,13 +94,17 @@ export function requireFuture(now: number, field: string, timestamp: number | nu
 export const customIssue = (path: PropertyKey[], code: string, message: string) =>
   ({ code: 'custom', path, message, params: { code }, input: undefined }) as const
 
+/** The URLs with a host name, for the OpenAPI document. `isWebUrl` also accepts other hosts, such as IP addresses. */
+const webUrlPattern = String.raw`^https?://([A-Za-z0-9-]+\.)*[A-Za-z][A-Za-z0-9]*(:[1-5]?[0-9]{1,4})?([/?#][^\u0000-\u0020\u007f\\]*)?$`
+
 /** Field schemas that several resources share. A message is the rest of a sentence that begins with the field name. */
 export const fieldSchemas = {
   name: z
     .string('must be a string.')
     .trim()
     .min(1, 'must not be empty.')
-    .max(limits.maxNameLength, `must have at most ${limits.maxNameLength} characters.`),
+    .max(limits.maxNameLength, `must have at most ${limits.maxNameLength} characters.`)
+    .meta({ pattern: String.raw`\S` }),
   description: z
     .string('must be a string or null.')
     .max(
@@ -116,10 +120,12 @@ export const fieldSchemas = {
       error: 'must be an absolute https or http URL without credentials, spaces, control characters and backslashes.',
       params: { code: 'invalid_format' },
     })
+    .meta({ format: 'uri', pattern: webUrlPattern })
     .nullable(),
   object: z.record(z.string(), z.unknown(), 'must be an object.'),
   metadata: z
     .record(z.string(), z.unknown(), 'must be an object.')
+    .meta({ maxProperties: limits.maxMetadataKeys })
     .refine((value) => Object.keys(value).length <= limits.maxMetadataKeys, {
       error: `must have at most ${limits.maxMetadataKeys} keys.`,
       params: { code: 'too_big' },

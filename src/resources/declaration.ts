@@ -27,6 +27,11 @@ export interface PropertyOptions {
   /** A realistic value, for the OpenAPI document. */
   example?: unknown
   nullable?: boolean
+  /**
+   * The values of a String that are not GraphQL names, with the name of their schema in the OpenAPI document, such as
+   * `EventType`.
+   */
+  values?: { name: string; values: readonly string[] }
   /** How a value in an input is checked. The default depends on the type for enums, Boolean and JSONObject. */
   rule?: z.ZodType
   /** The type of the field in inputs if it differs. */
@@ -74,10 +79,10 @@ export function propertiesOf(Class: object): readonly DeclaredProperty[] {
  */
 export function Property(type: FieldType, options: PropertyOptions): PropertyDecorator {
   return (prototype, name) => {
-    const { description, nullable = false, writeOnly, once, graphqlOnly, restName, example } = options
+    const { description, nullable = false, writeOnly, once, graphqlOnly, restName, example, values } = options
     if (!writeOnly) {
       Field(type, { nullable, description })(prototype, name)
-      Extensions({ once, graphqlOnly, restName, example })(prototype, name)
+      Extensions({ once, graphqlOnly, restName, example, values })(prototype, name)
     }
     const properties = declaredProperties.get(prototype.constructor) ?? []
     declaredProperties.set(prototype.constructor, properties)

@@ -56,6 +56,7 @@ export interface FieldExtensions {
   inRest?: boolean
   restName?: string
   example?: unknown
+  values?: { name: string; values: readonly string[] }
 }
 
 /**

@@ -158,9 +158,12 @@ function objectSchema(
 }
 
 function propertySchema(components: Components, field: OutputField, omitted: readonly string[] = []): Json {
-  const { example } = extensionsOf(field)
+  const { example, values } = extensionsOf(field)
+  const shape = values
+    ? addComponent(components, values.name, () => ({ type: 'string', enum: values.values }))
+    : outputSchema(components, field.type, omitted)
   return {
-    ...outputSchema(components, field.type, omitted),
+    ...shape,
     ...(field.description && { description: restText(field.description) }),
     ...(example !== undefined && { examples: [example] }),
   }
@@ -215,7 +218,11 @@ function withRestNames(body: Json, declared: Map<string, { description: string; 
  * @param rootField the name of the root field of the operation
  */
 export function querySchema(components: Components, name: string, type: GraphQLInputType, rootField: string): Json {
-  const schema = bareInput(components, isNonNullType(type) ? (type.ofType as GraphQLInputType) : type)
+  const schema = bareInput(components, type)
+  if (name === 'eventTypes') return { ...schema, minItems: 1, items: reference('EventType') }
+  if (name === 'eventType') return reference('EventType')
+  // A filter with the value `null` has the same effect as an absent filter.
+  if (schema['type'] === 'boolean') return { type: ['boolean', 'null'] }
   if (name !== 'limit') return schema
   const [maximum, fallback] =
     rootField === 'noteBacklinks'

@@ -6,7 +6,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type GraphQLObjectType, getNamedType, isListType, isNonNullType, print } from 'graphql'
 import type { Middleware } from 'koa'
-import { requiredPermissionOf, responseStorageOf } from '../graphql/field-extensions.js'
+import { extensionsOf, requiredPermissionOf, responseStorageOf, rulesOfInput } from '../graphql/field-extensions.js'
 import type { Operation } from '../graphql/operations.js'
 import { snakeCase } from '../kernel/field-names.js'
 import { limits } from '../kernel/limits.js'
@@ -189,13 +189,13 @@ function operationObject(
         ...(descriptionOf(name) && { description: descriptionOf(name) }),
         // The entries of a list are comma-separated in one parameter.
         ...(isListType(type) && { explode: false }),
-        schema: querySchema(components, name, type, operation.field.name),
+        schema: name === 'cursor' ? cursorSchema(operation) : querySchema(components, name, type, operation.field.name),
       })),
       ...headerParameters(route, operation, isConditional),
     ],
     ...(input && {
       requestBody: {
-        required: isNonNullType(input),
+        required: !rulesOfInput(getNamedType(input).toString()).rules.safeParse({}).success,
         content: {
           'application/json': {
             schema: inputSchema(components, input),
@@ -211,6 +211,16 @@ function operationObject(
     },
     'x-graphql': print(createOperation(route, ({ name }) => name).document),
   }
+}
+
+/** A cursor is the id of the last entry of the previous page. */
+function cursorSchema({ field }: Operation): Json {
+  const page = getNamedType(field.type) as GraphQLObjectType
+  const item = getNamedType(page.getFields()['data']!.type) as GraphQLObjectType
+  const [prefix, rest] = String(extensionsOf(item.getFields()['id']!).example).split('_')
+  // The id of a member is that of its user.
+  const shown = item.name === 'OrganizationMember' ? 'mem' : prefix
+  return { type: 'string', pattern: `^${shown}_[0-7][0-9a-hjkmnp-tv-z]{25}$`, examples: [`${shown}_${rest}`] }
 }
 
 const isPage = ({ field }: Operation): boolean =>
@@ -230,6 +240,7 @@ function headerParameters(route: Route, { field }: Operation, isConditional: boo
           header('If-Match', 'The ETag of the expected version, a comma-separated list of ETags, or *.', {
             type: 'string',
             pattern: ifMatchPattern,
+            examples: ['*'],
           }),
         ]
       : []),

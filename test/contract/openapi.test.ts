@@ -255,6 +255,15 @@ describe('responses conform to the document', () => {
     for (const route of routes.filter(({ operation }) => operation.startsWith('list'))) {
       const response = await sendRouteRequest(fixture.owner, route, fixture.ids)
       expect([route.operation, response.body.data.length > 0]).toEqual([route.operation, true])
+      const { schema } = operationOf(route).parameters.find(({ name }: AnyJson) => name === 'cursor') ?? {}
+      if (schema) {
+        const page = await fixture.owner.get(`${routePath(route, fixture.ids)}?limit=1`)
+        const { next_cursor, data } = expectStatus(page, 200)
+        expect({ operation: route.operation, cursor: next_cursor ?? data[0].id }).toEqual({
+          operation: route.operation,
+          cursor: expect.stringMatching(schema.pattern),
+        })
+      }
       expectDocumented(route, response)
     }
     const createUser = routes.find(({ operation }) => operation === 'createUser')!

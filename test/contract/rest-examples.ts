@@ -147,9 +147,9 @@ export function createNormalizer(baseUrl: string, now: () => number) {
   }
 }
 
-/** Returns the names of the members of a value, with those of nested objects. The members of maps are not compared. */
+/** Returns the names of the members of a value, with those of nested objects, except of maps. */
 export function memberNames(value: AnyJson, path = ''): string[] {
-  if (Array.isArray(value)) return value.slice(0, 1).flatMap((item) => memberNames(item, `${path}[]`))
+  if (Array.isArray(value)) return typeof value[0] === 'object' ? memberNames(value[0], `${path}[]`) : [path]
   if (typeof value !== 'object' || value === null) return [path]
   const isMap = /(metadata|settings|changes|links|profile|options|\.data)$/.test(path)
   return isMap ? [path] : Object.entries(value).flatMap(([key, part]) => memberNames(part, `${path}.${key}`))

@@ -84,7 +84,7 @@ export const createRules = z.discriminatedUnion(
       type: z.literal('wallet'),
       name: nameRule,
       address: fieldSchemas.text(128),
-      network: fieldSchemas.text(64),
+      network: fieldSchemas.text(64).meta({ pattern: '^[-a-z0-9]{3,8}:[-_a-zA-Z0-9]{1,32}$' }),
     }),
     z.strictObject({ type: z.literal('secret'), name: nameRule }),
   ],

@@ -41,7 +41,7 @@ export const totpEnrollment = defineVerifierKind({
       .trim()
       .min(1, 'must not be empty.')
       .max(100, 'must have at most 100 characters.')
-      .regex(/^[^:\p{Cc}]*$/u, 'must not have colons or control characters.'),
+      .regex(/^[^:\u0000-\u001f\u007f-\u009f]*$/, 'must not have colons or control characters.'),
   }),
   async prepare(context, owner, values) {
     const { accountId, issuerId, id: userId } = owner

@@ -3,6 +3,7 @@ import type { ActorType as ActorTypeName, AuthType as AuthTypeName } from '../..
 import { AccountId, CreatedAt, Id, IssuerId, OrgId } from '../common-properties.js'
 import { enumType, Property, pageOf } from '../declaration.js'
 import { JSONObject, Timestamp } from '../graphql-types.js'
+import { eventCatalog } from './event-catalog.js'
 import type { Dimension } from './event-counts.js'
 
 export const ActorType = enumType<ActorTypeName>('ActorType', 'The types of principals that cause changes.', {
@@ -127,6 +128,7 @@ export class Event {
   @Property(() => String, {
     description: 'The event type. docs/reference/events.md lists all event types.',
     example: 'user.created',
+    values: { name: 'EventType', values: Object.keys(eventCatalog) },
   })
   readonly type!: string
   @AccountId()

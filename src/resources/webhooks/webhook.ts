@@ -83,7 +83,12 @@ export class Webhook {
     description: 'The event types to send. Null means all. docs/reference/events.md lists all event types.',
     example: ['user.created', 'user.deleted'],
     nullable: true,
-    rule: z.array(z.string(), 'must be an array of event types, or null for all.').nullable(),
+    rule: z
+      .array(
+        z.string().meta({ $ref: '#/components/schemas/EventType' }),
+        'must be an array of event types, or null for all.',
+      )
+      .nullable(),
     create: 'optional',
     update: true,
   })
@@ -91,6 +96,7 @@ export class Webhook {
   @Property(() => String, {
     description: `${AUTH_DESCRIPTION} It is \`signature\` by default.`,
     example: 'signature',
+    values: { name: 'WebhookAuth', values: webhookAuthTypes },
     rule: fieldSchemas.oneOf(webhookAuthTypes),
     create: 'optional',
     default: 'signature',
