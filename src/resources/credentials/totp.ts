@@ -41,7 +41,8 @@ export const totpEnrollment = defineVerifierKind({
       .trim()
       .min(1, 'must not be empty.')
       .max(100, 'must have at most 100 characters.')
-      .regex(/^[^:\u0000-\u001f\u007f-\u009f]*$/, 'must not have colons or control characters.'),
+      .regex(/^[^:\p{Cc}]*$/u, 'must not have colons or control characters.')
+      .meta({ pattern: String.raw`^[^:\u0000-\u001f\u007f-\u009f]*$` }),
   }),
   async prepare(context, owner, values) {
     const { accountId, issuerId, id: userId } = owner
