@@ -213,14 +213,22 @@ function operationObject(
   }
 }
 
-/** A cursor is the id of the last entry of the previous page. */
+/** The cursors of lists whose cursor is not the id of the last entry, by the type of the entries. */
+const particularCursors: Record<string, { pattern: string; example: string }> = {
+  Note: {
+    pattern: '^(true|false):[0-9]{1,15}:note_[0-7][0-9a-hjkmnp-tv-z]{25}$',
+    example: 'false:1763900000000:note_01kb3w8hxv6k8y1f4sn0q3a7pd',
+  },
+  OrganizationMember: { pattern: '^mem_[0-7][0-9a-hjkmnp-tv-z]{25}$', example: 'mem_01kb3w8hxv6k8y1f4sn0q3a7pd' },
+}
+
 function cursorSchema({ field }: Operation): Json {
   const page = getNamedType(field.type) as GraphQLObjectType
   const item = getNamedType(page.getFields()['data']!.type) as GraphQLObjectType
-  const [prefix, rest] = String(extensionsOf(item.getFields()['id']!).example).split('_')
-  // The id of a member is that of its user.
-  const shown = item.name === 'OrganizationMember' ? 'mem' : prefix
-  return { type: 'string', pattern: `^${shown}_[0-7][0-9a-hjkmnp-tv-z]{25}$`, examples: [`${shown}_${rest}`] }
+  const id = String(extensionsOf(item.getFields()['id']!).example)
+  const byId = { pattern: `^${id.split('_')[0]}_[0-7][0-9a-hjkmnp-tv-z]{25}$`, example: id }
+  const { pattern, example } = particularCursors[item.name] ?? byId
+  return { type: 'string', pattern, examples: [example] }
 }
 
 const isPage = ({ field }: Operation): boolean =>
