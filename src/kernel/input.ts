@@ -160,6 +160,12 @@ export const fieldSchemas = {
     .int('must be a whole number of Unix milliseconds.')
     .min(0, 'must not be negative.')
     .max(limits.maxTimestamp, 'must be before the year 10000.'),
+  /** A secret that the caller chooses, or null; `resolveSecret` checks its characters. */
+  secret: z
+    .string('must be a string.')
+    .max(limits.maxSecretLength, `must have at most ${limits.maxSecretLength} characters.`)
+    .meta({ pattern: '^[!-~]{32,256}$' })
+    .nullable(),
   boolean: z.boolean('must be true or false.'),
   oneOf: <Value extends string>(values: readonly Value[]) =>
     z.enum(values, `must be ${values.length <= 2 ? values.join(' or ') : `one of ${values.join(', ')}`}.`),

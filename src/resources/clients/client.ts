@@ -73,7 +73,7 @@ export class Client {
       'The client secret. Only the response to the creation or rotation of the secret contains it. For a new confidential client it can be given as 32 to 256 printable ASCII characters without spaces; by default, it is generated.',
     nullable: true,
     once: true,
-    rule: fieldSchemas.text(limits.maxSecretLength).nullable(),
+    rule: fieldSchemas.secret,
     create: 'optional',
   })
   secret!: string | null

@@ -30,7 +30,7 @@ export const ApiKeyType = enumType('ApiKeyType', 'The type of an API key.', {
 })
 
 const secretDescription = '32 to 256 printable ASCII characters without spaces. By default, the secret is generated.'
-const secretRule = fieldSchemas.text(limits.maxSecretLength).nullable()
+const secretRule = fieldSchemas.secret
 
 @EventTarget('api_key')
 @ObjectType({ description: 'A credential of an account or an organization for service-to-service requests.' })
