@@ -16,3 +16,51 @@ test('the root fields of queries and the relations are nullable, so that a refus
   expect(relations.length).toBeGreaterThan(20)
   expect([...roots, ...relations].filter(({ field }) => isNonNullType(field.type)).map(({ name }) => name)).toEqual([])
 })
+
+const typesWithFields = () =>
+  Object.values(schema().getTypeMap()).filter((type) => !type.name.startsWith('__') && 'getFields' in type)
+
+test('every type, field, argument and enum value has a description', () => {
+  const roots = [schema().getQueryType(), schema().getMutationType(), schema().getSubscriptionType()]
+  const described = Object.values(schema().getTypeMap())
+    .filter((type) => !type.name.startsWith('__') && !roots.some((root) => root === type))
+    .flatMap((type) => [
+      { name: type.name, description: type.description },
+      ...('getValues' in type
+        ? type.getValues().map((value) => ({ name: `${type.name}.${value.name}`, description: value.description }))
+        : []),
+    ])
+  const fields = typesWithFields().flatMap((type) =>
+    Object.values(type.getFields()).flatMap((field: DescribedField) => [
+      { name: `${type.name}.${field.name}`, description: field.description },
+      ...(field.args ?? []).map((arg) => ({
+        name: `${type.name}.${field.name}(${arg.name})`,
+        description: arg.description,
+      })),
+    ]),
+  )
+  expect(fields.length).toBeGreaterThan(500)
+  expect([...described, ...fields].filter(({ description }) => !description).map(({ name }) => name)).toEqual([])
+})
+
+interface DescribedField {
+  name: string
+  type: unknown
+  description?: string | null | undefined
+  args?: readonly DescribedField[]
+}
+
+/** Ids that Gatehouse does not issue. */
+const foreignIds = ['credentialId', 'rpId', 'externalId']
+
+test('ids of Gatehouse have the type ID', () => {
+  const isId = ({ name }: DescribedField) => /(^id|Id|Ids)$/.test(name) && !foreignIds.includes(name)
+  const wrong = typesWithFields().flatMap((type) =>
+    Object.values(type.getFields()).flatMap((field: DescribedField) =>
+      [field, ...(field.args ?? [])]
+        .filter((one) => isId(one) && /String/.test(String(one.type)))
+        .map((one) => `${type.name}.${field.name} ${one.name}: ${one.type}`),
+    ),
+  )
+  expect(wrong).toEqual([])
+})

@@ -1,6 +1,5 @@
 import { ObjectType } from 'type-graphql'
 import { fieldSchemas } from '../../kernel/input.js'
-import { limits } from '../../kernel/limits.js'
 import { AccountId, CreatedAt, Description, Id, IssuerId, Metadata, UpdatedAt } from '../common-properties.js'
 import { createRulesOf, EventTarget, enumType, Property, pageOf, updateRulesOf } from '../declaration.js'
 import { JSONObject } from '../graphql-types.js'
