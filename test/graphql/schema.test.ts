@@ -17,8 +17,13 @@ test('the root fields of queries and the relations are nullable, so that a refus
   expect([...roots, ...relations].filter(({ field }) => isNonNullType(field.type)).map(({ name }) => name)).toEqual([])
 })
 
-const typesWithFields = () =>
-  Object.values(schema().getTypeMap()).filter((type) => !type.name.startsWith('__') && 'getFields' in type)
+/** Returns the types that have fields, with their fields. */
+const typesWithFields = (): { name: string; fields: DescribedField[] }[] =>
+  Object.values(schema().getTypeMap()).flatMap((type) =>
+    !type.name.startsWith('__') && 'getFields' in type
+      ? [{ name: type.name, fields: Object.values(type.getFields()) as DescribedField[] }]
+      : [],
+  )
 
 test('every type, field, argument and enum value has a description', () => {
   const roots = [schema().getQueryType(), schema().getMutationType(), schema().getSubscriptionType()]
@@ -31,7 +36,7 @@ test('every type, field, argument and enum value has a description', () => {
         : []),
     ])
   const fields = typesWithFields().flatMap((type) =>
-    Object.values(type.getFields()).flatMap((field: DescribedField) => [
+    type.fields.flatMap((field) => [
       { name: `${type.name}.${field.name}`, description: field.description },
       ...(field.args ?? []).map((arg) => ({
         name: `${type.name}.${field.name}(${arg.name})`,
@@ -56,7 +61,7 @@ const foreignIds = ['credentialId', 'rpId', 'externalId']
 test('ids of Gatehouse have the type ID', () => {
   const isId = ({ name }: DescribedField) => /(^id|Id|Ids)$/.test(name) && !foreignIds.includes(name)
   const wrong = typesWithFields().flatMap((type) =>
-    Object.values(type.getFields()).flatMap((field: DescribedField) =>
+    type.fields.flatMap((field) =>
       [field, ...(field.args ?? [])]
         .filter((one) => isId(one) && /String/.test(String(one.type)))
         .map((one) => `${type.name}.${field.name} ${one.name}: ${one.type}`),
