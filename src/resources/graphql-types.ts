@@ -151,6 +151,12 @@ export class OrganizationPath extends IssuerPath {
   orgId!: string
 }
 
+@ArgsType()
+export class UserPath extends IssuerPath {
+  @Field(() => ID, { description: 'The id of the user.' })
+  userId!: string
+}
+
 /** Description of the argument `search` of lists with a search by name. */
 const nameSearchDescription = 'A prefix of the name, in any case, or the id. The results are sorted by name.'
 
