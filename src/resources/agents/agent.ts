@@ -1,8 +1,9 @@
-import { ObjectType } from 'type-graphql'
+import { ArgsType, Field, ID, ObjectType } from 'type-graphql'
 import { fieldSchemas } from '../../kernel/input.js'
 import { limits } from '../../kernel/limits.js'
 import { AccountId, CreatedAt, Description, Id, IssuerId, Metadata, UpdatedAt } from '../common-properties.js'
 import { createRulesOf, EventTarget, enumType, Property, pageOf, updateRulesOf } from '../declaration.js'
+import { IssuerPath, SearchablePageArgs } from '../graphql-types.js'
 import { AgentVerifierType } from './verifier.js'
 
 export const AgentStatus = enumType('AgentStatus', 'Whether an agent can authenticate.', {
@@ -99,3 +100,30 @@ export const AgentPage = pageOf(Agent)
 
 export const createRules = createRulesOf(Agent)
 export const updateRules = updateRulesOf(Agent)
+
+@ArgsType()
+export class AgentPath extends IssuerPath {
+  @Field(() => ID, { description: 'The id of the agent.' })
+  agentId!: string
+}
+
+@ArgsType()
+export class AgentFilter extends SearchablePageArgs {
+  @Field(() => AgentStatus, { nullable: true, description: 'Lists only agents with this status.' })
+  status?: AgentStatus | null
+  @Field(() => String, { nullable: true, description: 'Lists only agents with exactly this model.' })
+  model?: string | null
+  @Field(() => String, { nullable: true, description: 'Lists only agents with exactly this provider.' })
+  provider?: string | null
+  @Field(() => Boolean, {
+    nullable: true,
+    description: 'Lists only agents that have a verifier (true) or have none (false).',
+  })
+  hasVerifiers?: boolean | null
+}
+
+@ArgsType()
+export class AgentVerifierPath extends AgentPath {
+  @Field(() => ID, { description: 'The id of the verifier.' })
+  verifierId!: string
+}

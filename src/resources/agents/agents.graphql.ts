@@ -1,34 +1,13 @@
-import { Args, ArgsType, Ctx, Field, FieldResolver, ID, Mutation, Query, Resolver, Root } from 'type-graphql'
+import { Args, Ctx, FieldResolver, Mutation, Query, Resolver, Root } from 'type-graphql'
 import type { Context } from '../../platform/context.js'
 import type { Agent as AgentRow } from '../../platform/postgres/database.js'
 import { relatedPage } from '../../platform/postgres/loader.js'
 import { CreateInput, UpdateInput } from '../declaration.js'
-import { IdempotencyKey, IfMatch, IssuerPath, RelationArgs, Scope, SearchablePageArgs } from '../graphql-types.js'
-import { Agent, AgentPage, AgentStatus } from './agent.js'
+import { IdempotencyKey, IfMatch, IssuerPath, RelationArgs, Scope } from '../graphql-types.js'
+import { Agent, AgentFilter, AgentPage, AgentPath } from './agent.js'
 import { createAgent, deleteAgent, getAgent, listAgents, updateAgent } from './agents.js'
 import { AgentVerifierPage } from './verifier.js'
 import { listAgentVerifiers, verifiersOfAgents } from './verifiers.js'
-
-@ArgsType()
-export class AgentPath extends IssuerPath {
-  @Field(() => ID, { description: 'The id of the agent.' })
-  agentId!: string
-}
-
-@ArgsType()
-class AgentFilter extends SearchablePageArgs {
-  @Field(() => AgentStatus, { nullable: true, description: 'Lists only agents with this status.' })
-  status?: AgentStatus | null
-  @Field(() => String, { nullable: true, description: 'Lists only agents with exactly this model.' })
-  model?: string | null
-  @Field(() => String, { nullable: true, description: 'Lists only agents with exactly this provider.' })
-  provider?: string | null
-  @Field(() => Boolean, {
-    nullable: true,
-    description: 'Lists only agents that have a verifier (true) or have none (false).',
-  })
-  hasVerifiers?: boolean | null
-}
 
 @Resolver(() => Agent)
 export class AgentResolver {

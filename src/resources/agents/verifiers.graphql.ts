@@ -1,9 +1,9 @@
-import { Args, ArgsType, Ctx, Field, FieldResolver, ID, Mutation, Query, Resolver, Root } from 'type-graphql'
+import { Args, Ctx, FieldResolver, Mutation, Query, Resolver, Root } from 'type-graphql'
 import type { Context } from '../../platform/context.js'
 import type { AgentVerifier as AgentVerifierRow } from '../../platform/postgres/database.js'
 import { Input } from '../declaration.js'
 import { IdempotencyKey, PageArgs, RecentSignIn, ReturnsSecret, Scope } from '../graphql-types.js'
-import { AgentPath } from './agents.graphql.js'
+import { AgentPath, AgentVerifierPath } from './agent.js'
 import { AgentVerifier, AgentVerifierPage, CreateAgentVerifierInput, createRules } from './verifier.js'
 import {
   type AgentVerifierWithSecret,
@@ -11,12 +11,6 @@ import {
   deleteAgentVerifier,
   listAgentVerifiers,
 } from './verifiers.js'
-
-@ArgsType()
-class AgentVerifierPath extends AgentPath {
-  @Field(() => ID, { description: 'The id of the verifier.' })
-  verifierId!: string
-}
 
 const withPlainSecret = ({ verifier, secret }: AgentVerifierWithSecret) => ({ ...verifier, secret })
 
