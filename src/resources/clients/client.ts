@@ -1,8 +1,8 @@
-import { ObjectType } from 'type-graphql'
+import { ArgsType, Field, ID, ObjectType } from 'type-graphql'
 import { fieldSchemas } from '../../kernel/input.js'
 import { AccountId, CreatedAt, Description, Id, IssuerId, Metadata, UpdatedAt } from '../common-properties.js'
 import { createRulesOf, EventTarget, enumType, Property, pageOf, updateRulesOf } from '../declaration.js'
-import { JSONObject } from '../graphql-types.js'
+import { IssuerPath, JSONObject, SearchablePageArgs } from '../graphql-types.js'
 
 export const ClientStatus = enumType('ClientStatus', 'Whether a client can be used.', {
   active: 'The client can be used.',
@@ -86,3 +86,23 @@ export const ClientPage = pageOf(Client)
 
 export const createRules = createRulesOf(Client)
 export const updateRules = updateRulesOf(Client)
+
+@ArgsType()
+export class ClientPath extends IssuerPath {
+  @Field(() => ID, { description: 'The id of the client.' })
+  clientId!: string
+}
+
+@ArgsType()
+export class ClientFilter extends SearchablePageArgs {
+  @Field(() => ClientStatus, {
+    nullable: true,
+    description: 'Lists only clients with this status. Without it, all clients except deleted ones are listed.',
+  })
+  status?: ClientStatus | null
+  @Field(() => String, {
+    nullable: true,
+    description: 'A substring of the name, ignoring case. For issuers with many clients, search is faster.',
+  })
+  name?: string | null
+}

@@ -1,4 +1,4 @@
-import { Args, ArgsType, Ctx, Field, FieldResolver, ID, Mutation, Query, Resolver, Root } from 'type-graphql'
+import { Args, Ctx, FieldResolver, Mutation, Query, Resolver, Root } from 'type-graphql'
 import type { Context } from '../../platform/context.js'
 import type { Client as ClientRow } from '../../platform/postgres/database.js'
 import { relatedPage } from '../../platform/postgres/loader.js'
@@ -13,9 +13,8 @@ import {
   RelationArgs,
   ReturnsSecret,
   Scope,
-  SearchablePageArgs,
 } from '../graphql-types.js'
-import { Client, ClientPage, ClientStatus } from './client.js'
+import { Client, ClientFilter, ClientPage, ClientPath } from './client.js'
 import {
   type ClientWithSecret,
   createClient,
@@ -25,26 +24,6 @@ import {
   rotateClientSecret,
   updateClient,
 } from './clients.js'
-
-@ArgsType()
-class ClientPath extends IssuerPath {
-  @Field(() => ID, { description: 'The id of the client.' })
-  clientId!: string
-}
-
-@ArgsType()
-class ClientFilter extends SearchablePageArgs {
-  @Field(() => ClientStatus, {
-    nullable: true,
-    description: 'Lists only clients with this status. Without it, all clients except deleted ones are listed.',
-  })
-  status?: ClientStatus | null
-  @Field(() => String, {
-    nullable: true,
-    description: 'A substring of the name, ignoring case. For issuers with many clients, search is faster.',
-  })
-  name?: string | null
-}
 
 const withOneTimeSecret = ({ client, secret }: ClientWithSecret) => ({ ...client, secret })
 
