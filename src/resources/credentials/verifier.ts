@@ -1,11 +1,11 @@
-import { ID, InputType, Int, InterfaceType, ObjectType } from 'type-graphql'
+import { ArgsType, Field, ID, InputType, Int, InterfaceType, ObjectType } from 'type-graphql'
 import { z } from 'zod'
 import { fieldSchemas } from '../../kernel/input.js'
 import { limits } from '../../kernel/limits.js'
 import type { Prisma } from '../../platform/postgres/database.js'
 import { CreatedAt, Description, Id, Metadata, UpdatedAt } from '../common-properties.js'
 import { EventTarget, enumType, inputRulesOf, Property, pageOf, updateRulesOf } from '../declaration.js'
-import { JSONObject, Timestamp } from '../graphql-types.js'
+import { JSONObject, Timestamp, UserPath } from '../graphql-types.js'
 
 export const VerifierType = enumType('VerifierType', 'The kind of a credential.', {
   password: 'A password. A user has at most one.',
@@ -301,3 +301,9 @@ export class CompleteEnrollmentInput {
 
 export const challengeRules = inputRulesOf(PasskeyChallengeInput)
 export const completeRules = inputRulesOf(CompleteEnrollmentInput)
+
+@ArgsType()
+export class VerifierPath extends UserPath {
+  @Field(() => ID, { description: 'The id of the verifier.' })
+  verifierId!: string
+}

@@ -1,8 +1,8 @@
-import { Args, ArgsType, Ctx, Field, FieldResolver, ID, Mutation, Query, Resolver, Root } from 'type-graphql'
+import { Args, Ctx, FieldResolver, Mutation, Query, Resolver, Root } from 'type-graphql'
 import type { Context } from '../../platform/context.js'
 import type { Verifier as VerifierRow } from '../../platform/postgres/database.js'
 import { Input, UpdateInput } from '../declaration.js'
-import { IdempotencyKey, IssuerPath, PageArgs, ReturnsSecret, Scope } from '../graphql-types.js'
+import { IdempotencyKey, PageArgs, ReturnsSecret, Scope, UserPath } from '../graphql-types.js'
 import { createPasskeyChallenge } from './passkey-challenge.js'
 import type { PasskeyData } from './passkey-data.js'
 import { completeEnrollment } from './totp.js'
@@ -15,27 +15,16 @@ import {
   PasskeyChallengeInput,
   Verifier,
   VerifierPage,
+  VerifierPath,
 } from './verifier.js'
 import { createRules } from './verifier-kinds.js'
 import { createVerifier, deleteVerifier, getVerifier, listVerifiers, updateVerifier } from './verifiers.js'
-
-@ArgsType()
-class VerifiersPath extends IssuerPath {
-  @Field(() => ID, { description: 'The id of the user.' })
-  userId!: string
-}
-
-@ArgsType()
-class VerifierPath extends VerifiersPath {
-  @Field(() => ID, { description: 'The id of the verifier.' })
-  verifierId!: string
-}
 
 @Resolver(() => Verifier)
 export class VerifierResolver {
   @Query(() => VerifierPage, { nullable: true, description: 'Lists the credentials of a user, newest first.' })
   @Scope('issuers.users.verifiers', 'read')
-  verifiers(@Ctx() context: Context, @Args() path: VerifiersPath, @Args() page: PageArgs) {
+  verifiers(@Ctx() context: Context, @Args() path: UserPath, @Args() page: PageArgs) {
     return listVerifiers(context, path, page)
   }
 
@@ -57,7 +46,7 @@ export class VerifierResolver {
   @ReturnsSecret(({ type }) => (type === 'backup_codes' ? 'never' : type === 'totp_enrollment' ? 'encrypted' : 'plain'))
   createVerifier(
     @Ctx() context: Context,
-    @Args() path: VerifiersPath,
+    @Args() path: UserPath,
     @Input(CreateVerifierInput, { rules: createRules }) input: object,
   ) {
     return createVerifier(context, path, input)
@@ -80,7 +69,7 @@ export class VerifierResolver {
   @Scope('issuers.users.verifiers', 'write')
   challengePasskey(
     @Ctx() context: Context,
-    @Args() path: VerifiersPath,
+    @Args() path: UserPath,
     @Input(PasskeyChallengeInput, { nullable: true }) input?: object | null,
   ) {
     return createPasskeyChallenge(context, path, input)
@@ -93,11 +82,7 @@ export class VerifierResolver {
   @IdempotencyKey()
   @Scope('issuers.users.verifiers', 'write')
   @ReturnsSecret()
-  completeEnrollment(
-    @Ctx() context: Context,
-    @Args() path: VerifiersPath,
-    @Input(CompleteEnrollmentInput) input: object,
-  ) {
+  completeEnrollment(@Ctx() context: Context, @Args() path: UserPath, @Input(CompleteEnrollmentInput) input: object) {
     return completeEnrollment(context, path, input)
   }
 
