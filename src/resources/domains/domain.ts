@@ -1,9 +1,9 @@
-import { ID, InputType, ObjectType } from 'type-graphql'
+import { ArgsType, Field, ID, InputType, ObjectType } from 'type-graphql'
 import { fieldSchemas } from '../../kernel/input.js'
 import { limits } from '../../kernel/limits.js'
 import { CreatedAt, Id, UpdatedAt } from '../common-properties.js'
 import { createRulesOf, EventTarget, enumType, inputRulesOf, Property, pageOf } from '../declaration.js'
-import { Timestamp } from '../graphql-types.js'
+import { AccountPath, Timestamp } from '../graphql-types.js'
 
 export const DomainVerificationType = enumType('DomainVerificationType', 'How control of a domain is proved.', {
   dns_txt: 'A TXT record in the DNS.',
@@ -75,3 +75,9 @@ export class AssignDomainInput {
 
 export const createRules = createRulesOf(Domain)
 export const assignRules = inputRulesOf(AssignDomainInput)
+
+@ArgsType()
+export class DomainPath extends AccountPath {
+  @Field(() => String, { description: 'A host name or a domain id.' })
+  domain!: string
+}

@@ -1,9 +1,9 @@
-import { Args, ArgsType, Ctx, Field, FieldResolver, Mutation, Query, Resolver, Root } from 'type-graphql'
+import { Args, Ctx, FieldResolver, Mutation, Query, Resolver, Root } from 'type-graphql'
 import type { Context } from '../../platform/context.js'
 import type { Domain as DomainRow } from '../../platform/postgres/database.js'
 import { CreateInput, Input } from '../declaration.js'
 import { AccountPath, IdempotencyKey, PageArgs, Scope } from '../graphql-types.js'
-import { AssignDomainInput, Domain, DomainPage, type DomainVerification } from './domain.js'
+import { AssignDomainInput, Domain, DomainPage, DomainPath, type DomainVerification } from './domain.js'
 import {
   addDomain,
   assignDomain,
@@ -13,12 +13,6 @@ import {
   verificationOf,
   verifyDomain,
 } from './domains.js'
-
-@ArgsType()
-class DomainPath extends AccountPath {
-  @Field(() => String, { description: 'A host name or a domain id.' })
-  domain!: string
-}
 
 @Resolver(() => Domain)
 export class DomainResolver {
