@@ -1,8 +1,8 @@
-import { ID, Int, ObjectType } from 'type-graphql'
+import { ArgsType, Field, ID, Int, ObjectType } from 'type-graphql'
 import type { ActorType as ActorTypeName, AuthType as AuthTypeName } from '../../kernel/context.js'
 import { AccountId, CreatedAt, Id, IssuerId, OrgId } from '../common-properties.js'
 import { enumType, Property, pageOf } from '../declaration.js'
-import { JSONObject, Timestamp } from '../graphql-types.js'
+import { AccountPath, JSONObject, Timestamp } from '../graphql-types.js'
 import { eventCatalog } from './event-catalog.js'
 import type { Dimension } from './event-counts.js'
 
@@ -228,4 +228,62 @@ export class EventAggregate {
     description: 'The intervals with events, in order. Without `interval`, one bucket with all events.',
   })
   buckets!: EventBucket[]
+}
+
+@ArgsType()
+export class EventPath extends AccountPath {
+  @Field(() => ID, { description: 'The id of the event.' })
+  eventId!: string
+}
+
+@ArgsType()
+export class EventFilter {
+  @Field(() => ID, { nullable: true, description: 'Only events that concern this issuer.' })
+  issuerId?: string | null
+  @Field(() => ID, { nullable: true, description: 'Only events that concern this user.' })
+  userId?: string | null
+  @Field(() => ID, { nullable: true, description: 'Only events that concern this client.' })
+  clientId?: string | null
+  @Field(() => [String], {
+    nullable: true,
+    description: 'Only events of these types. docs/reference/events.md lists all event types.',
+  })
+  eventTypes?: string[] | null
+}
+
+@ArgsType()
+export class EventTimeRangeFilter extends EventFilter {
+  @Field(() => Timestamp, { nullable: true, description: 'Only events at or after this time.' })
+  after?: number | null
+  @Field(() => Timestamp, { nullable: true, description: 'Only events before this time.' })
+  before?: number | null
+}
+
+@ArgsType()
+export class AggregateArgs extends EventTimeRangeFilter {
+  @Field(() => EventDimension, {
+    nullable: true,
+    description: 'Counts the events of each value of this dimension. Events without a value are not counted.',
+  })
+  groupBy?: Dimension | null
+  @Field(() => EventInterval, {
+    nullable: true,
+    description: 'Counts the events of each interval. Without it, the whole time range is counted.',
+  })
+  interval?: Interval | null
+  @Field(() => [EventDimension], {
+    nullable: true,
+    description: 'Also counts the distinct values of these dimensions, for example how many users signed in.',
+  })
+  countUnique?: Dimension[] | null
+}
+
+@ArgsType()
+export class EventAddedArgs extends EventFilter {
+  @Field(() => ID, {
+    nullable: true,
+    description:
+      'Start after this event, for example the last one of an earlier stream. By default, the stream starts with new events.',
+  })
+  after?: string | null
 }

@@ -1,79 +1,21 @@
-import { Args, ArgsType, Ctx, Field, FieldResolver, ID, Query, Resolver, Root, Subscription } from 'type-graphql'
+import { Args, Ctx, FieldResolver, Query, Resolver, Root, Subscription } from 'type-graphql'
 import type { Context } from '../../platform/context.js'
 import type { Event as EventRow } from '../../platform/postgres/database.js'
-import { AccountPath, PageArgs, Scope, Timestamp } from '../graphql-types.js'
+import { AccountPath, PageArgs, Scope } from '../graphql-types.js'
 import {
+  AggregateArgs,
   Event,
   EventActor,
+  EventAddedArgs,
   EventAggregate,
   type EventContext,
-  EventDimension,
-  EventInterval,
   EventPage,
-  type Interval,
+  EventPath,
+  EventTimeRangeFilter,
 } from './event.js'
 import { aggregateEvents } from './event-aggregate.js'
-import type { Dimension } from './event-counts.js'
 import { getEvent, listEvents } from './event-list.js'
 import { streamEvents } from './event-stream.js'
-
-@ArgsType()
-class EventPath extends AccountPath {
-  @Field(() => ID, { description: 'The id of the event.' })
-  eventId!: string
-}
-
-@ArgsType()
-class EventFilter {
-  @Field(() => ID, { nullable: true, description: 'Only events that concern this issuer.' })
-  issuerId?: string | null
-  @Field(() => ID, { nullable: true, description: 'Only events that concern this user.' })
-  userId?: string | null
-  @Field(() => ID, { nullable: true, description: 'Only events that concern this client.' })
-  clientId?: string | null
-  @Field(() => [String], {
-    nullable: true,
-    description: 'Only events of these types. docs/reference/events.md lists all event types.',
-  })
-  eventTypes?: string[] | null
-}
-
-@ArgsType()
-class EventTimeRangeFilter extends EventFilter {
-  @Field(() => Timestamp, { nullable: true, description: 'Only events at or after this time.' })
-  after?: number | null
-  @Field(() => Timestamp, { nullable: true, description: 'Only events before this time.' })
-  before?: number | null
-}
-
-@ArgsType()
-class AggregateArgs extends EventTimeRangeFilter {
-  @Field(() => EventDimension, {
-    nullable: true,
-    description: 'Counts the events of each value of this dimension. Events without a value are not counted.',
-  })
-  groupBy?: Dimension | null
-  @Field(() => EventInterval, {
-    nullable: true,
-    description: 'Counts the events of each interval. Without it, the whole time range is counted.',
-  })
-  interval?: Interval | null
-  @Field(() => [EventDimension], {
-    nullable: true,
-    description: 'Also counts the distinct values of these dimensions, for example how many users signed in.',
-  })
-  countUnique?: Dimension[] | null
-}
-
-@ArgsType()
-class EventAddedArgs extends EventFilter {
-  @Field(() => ID, {
-    nullable: true,
-    description:
-      'Start after this event, for example the last one of an earlier stream. By default, the stream starts with new events.',
-  })
-  after?: string | null
-}
 
 @Resolver(() => Event)
 export class EventResolver {
