@@ -1,10 +1,10 @@
-import { ObjectType } from 'type-graphql'
+import { ArgsType, Field, ID, ObjectType } from 'type-graphql'
 import { z } from 'zod'
 import { fieldSchemas } from '../../kernel/input.js'
 import type { JsonObject } from '../../kernel/merge-patch.js'
 import { AccountId, CreatedAt, Id, IssuerId, UpdatedAt } from '../common-properties.js'
 import { createRulesOf, EventTarget, enumType, Property, pageOf, updateRulesOf } from '../declaration.js'
-import { JSONObject } from '../graphql-types.js'
+import { IssuerPath, JSONObject } from '../graphql-types.js'
 
 export const AuthMethodKind = enumType('AuthMethodKind', 'How users authenticate with an authentication method.', {
   password: 'A username and a password.',
@@ -114,3 +114,9 @@ export const AuthMethodPage = pageOf(AuthMethod)
 
 export const createRules = createRulesOf(AuthMethod)
 export const updateRules = updateRulesOf(AuthMethod)
+
+@ArgsType()
+export class AuthMethodPath extends IssuerPath {
+  @Field(() => ID, { description: 'The id of the authentication method.' })
+  methodId!: string
+}

@@ -1,9 +1,9 @@
-import { Args, ArgsType, Ctx, Field, FieldResolver, ID, Mutation, Query, Resolver, Root } from 'type-graphql'
+import { Args, Ctx, FieldResolver, Mutation, Query, Resolver, Root } from 'type-graphql'
 import type { Context } from '../../platform/context.js'
 import type { AuthMethod as AuthMethodRow } from '../../platform/postgres/database.js'
 import { CreateInput, UpdateInput } from '../declaration.js'
 import { IdempotencyKey, IfMatch, IssuerPath, PageArgs, Scope } from '../graphql-types.js'
-import { AuthMethod, AuthMethodPage } from './auth-method.js'
+import { AuthMethod, AuthMethodPage, AuthMethodPath } from './auth-method.js'
 import { publicSettings } from './auth-method-settings.js'
 import {
   createAuthMethod,
@@ -14,12 +14,6 @@ import {
   updateAuthMethod,
 } from './auth-methods.js'
 import { isUpstreamKind, upstreamRedirectUri } from './upstream-settings.js'
-
-@ArgsType()
-class AuthMethodPath extends IssuerPath {
-  @Field(() => ID, { description: 'The id of the authentication method.' })
-  methodId!: string
-}
 
 @Resolver(() => AuthMethod)
 export class AuthMethodResolver {
