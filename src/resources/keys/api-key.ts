@@ -1,4 +1,4 @@
-import { InputType, ObjectType } from 'type-graphql'
+import { ArgsType, Field, ID, InputType, ObjectType } from 'type-graphql'
 import { fieldSchemas } from '../../kernel/input.js'
 import { limits } from '../../kernel/limits.js'
 import { AccountId, CreatedAt, Description, Id, IssuerId, Metadata, OrgId, UpdatedAt } from '../common-properties.js'
@@ -12,7 +12,7 @@ import {
   pageOf,
   updateRulesOf,
 } from '../declaration.js'
-import { Timestamp } from '../graphql-types.js'
+import { AccountPath, OrganizationPath, PageArgs, Timestamp } from '../graphql-types.js'
 import { By, Reason, RestrictionsProperty, StatusAt, StatusBy, StatusReason, Tags } from './key-properties.js'
 import type { Restrictions } from './restrictions.js'
 
@@ -162,3 +162,21 @@ export class KeyActionInput {
 }
 
 export const actionRules = inputRulesOf(KeyActionInput)
+
+@ArgsType()
+export class AccountKeyPath extends AccountPath {
+  @Field(() => ID, { description: 'The id of the API key.' })
+  keyId!: string
+}
+
+@ArgsType()
+export class OrganizationKeyPath extends OrganizationPath {
+  @Field(() => ID, { description: 'The id of the API key.' })
+  keyId!: string
+}
+
+@ArgsType()
+export class ApiKeyFilter extends PageArgs {
+  @Field(() => ApiKeyStatus, { nullable: true, description: 'Lists only keys with this status.' })
+  status?: ApiKeyStatus | null
+}

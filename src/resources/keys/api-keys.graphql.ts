@@ -1,16 +1,4 @@
-import {
-  Args,
-  ArgsType,
-  type ClassType,
-  Ctx,
-  Field,
-  FieldResolver,
-  ID,
-  Mutation,
-  Query,
-  Resolver,
-  Root,
-} from 'type-graphql'
+import { Args, type ClassType, Ctx, FieldResolver, Mutation, Query, Resolver, Root } from 'type-graphql'
 import type { ScopeResource } from '../../kernel/scopes.js'
 import type { Context } from '../../platform/context.js'
 import { loader } from '../../platform/postgres/loader.js'
@@ -20,12 +8,21 @@ import {
   IdempotencyKey,
   IfMatch,
   OrganizationPath,
-  PageArgs,
   RecentSignIn,
   ReturnsSecret,
   Scope,
 } from '../graphql-types.js'
-import { ApiKey, ApiKeyPage, ApiKeyStatus, ApiKeyType, KeyActionInput, RotateApiKeyInput } from './api-key.js'
+import {
+  AccountKeyPath,
+  ApiKey,
+  ApiKeyFilter,
+  ApiKeyPage,
+  ApiKeyStatus,
+  ApiKeyType,
+  KeyActionInput,
+  OrganizationKeyPath,
+  RotateApiKeyInput,
+} from './api-key.js'
 import {
   type ApiKeyWithOwnerState,
   type ApiKeyWithSecret,
@@ -40,24 +37,6 @@ import type { KeyOwner } from './key-owner.js'
 import { areOrganizationsSuspended } from './relations.js'
 import { currentKeyStatus } from './statuses.js'
 import { blockApiKey, deleteApiKey, revokeApiKey, rotateApiKey, unblockApiKey } from './transitions.js'
-
-@ArgsType()
-class AccountKeyPath extends AccountPath {
-  @Field(() => ID, { description: 'The id of the API key.' })
-  keyId!: string
-}
-
-@ArgsType()
-class OrganizationKeyPath extends OrganizationPath {
-  @Field(() => ID, { description: 'The id of the API key.' })
-  keyId!: string
-}
-
-@ArgsType()
-class ApiKeyFilter extends PageArgs {
-  @Field(() => ApiKeyStatus, { nullable: true, description: 'Lists only keys with this status.' })
-  status?: ApiKeyStatus | null
-}
 
 const withPlainSecret = ({ key, secret }: ApiKeyWithSecret) => ({ ...key, secretPlain: secret })
 

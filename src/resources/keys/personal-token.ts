@@ -1,9 +1,9 @@
-import { ID, InputType, ObjectType } from 'type-graphql'
+import { ArgsType, Field, ID, InputType, ObjectType } from 'type-graphql'
 import { z } from 'zod'
 import { fieldSchemas } from '../../kernel/input.js'
 import { AccountId, CreatedAt, Description, Id, IssuerId, Metadata, UpdatedAt } from '../common-properties.js'
 import { createRulesOf, EventTarget, enumType, inputRulesOf, Property, pageOf } from '../declaration.js'
-import { Timestamp } from '../graphql-types.js'
+import { AccountPath, PageArgs, Timestamp } from '../graphql-types.js'
 import { By, Reason, RestrictionsProperty, StatusAt, StatusBy, StatusReason, Tags } from './key-properties.js'
 import type { Restrictions } from './restrictions.js'
 
@@ -104,3 +104,15 @@ export class RevokePersonalTokenInput {
 }
 
 export const revokeRules = inputRulesOf(RevokePersonalTokenInput)
+
+@ArgsType()
+export class TokenPath extends AccountPath {
+  @Field(() => ID, { description: 'The id of the personal token.' })
+  tokenId!: string
+}
+
+@ArgsType()
+export class PersonalTokenFilter extends PageArgs {
+  @Field(() => PersonalTokenStatus, { nullable: true, description: 'Lists only tokens with this status.' })
+  status?: PersonalTokenStatus | null
+}

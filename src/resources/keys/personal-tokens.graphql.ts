@@ -1,23 +1,16 @@
-import { Args, ArgsType, Ctx, Field, FieldResolver, ID, Mutation, Query, Resolver, Root } from 'type-graphql'
+import { Args, Ctx, FieldResolver, Mutation, Query, Resolver, Root } from 'type-graphql'
 import type { Context } from '../../platform/context.js'
 import type { PersonalToken as PersonalTokenRow } from '../../platform/postgres/database.js'
 import { CreateInput, Input } from '../declaration.js'
-import {
-  AccountPath,
-  IdempotencyKey,
-  IfMatch,
-  IssuerPath,
-  PageArgs,
-  RecentSignIn,
-  ReturnsSecret,
-  Scope,
-} from '../graphql-types.js'
+import { IdempotencyKey, IfMatch, RecentSignIn, ReturnsSecret, Scope, UserPath } from '../graphql-types.js'
 import {
   PersonalToken,
+  PersonalTokenFilter,
   PersonalTokenPage,
   PersonalTokenStatus,
   PersonalTokenType,
   RevokePersonalTokenInput,
+  TokenPath,
 } from './personal-token.js'
 import {
   createPersonalToken,
@@ -30,24 +23,6 @@ import {
 } from './personal-tokens.js'
 import type { Restrictions } from './restrictions.js'
 
-@ArgsType()
-class TokensPath extends IssuerPath {
-  @Field(() => ID, { description: 'The id of the user.' })
-  userId!: string
-}
-
-@ArgsType()
-class TokenPath extends AccountPath {
-  @Field(() => ID, { description: 'The id of the personal token.' })
-  tokenId!: string
-}
-
-@ArgsType()
-class PersonalTokenFilter extends PageArgs {
-  @Field(() => PersonalTokenStatus, { nullable: true, description: 'Lists only tokens with this status.' })
-  status?: PersonalTokenStatus | null
-}
-
 @Resolver(() => PersonalToken)
 export class PersonalTokenResolver {
   @Query(() => PersonalTokenPage, {
@@ -55,7 +30,7 @@ export class PersonalTokenResolver {
     description: 'Lists the personal tokens of a user, newest first, without those that ended more than 31 days ago.',
   })
   @Scope('issuers.users.tokens', 'read')
-  personalTokens(@Ctx() context: Context, @Args() path: TokensPath, @Args() filter: PersonalTokenFilter) {
+  personalTokens(@Ctx() context: Context, @Args() path: UserPath, @Args() filter: PersonalTokenFilter) {
     return listPersonalTokens(context, path, filter, filter)
   }
 
@@ -78,7 +53,7 @@ export class PersonalTokenResolver {
   @ReturnsSecret()
   async createPersonalToken(
     @Ctx() context: Context,
-    @Args() path: TokensPath,
+    @Args() path: UserPath,
     @CreateInput(PersonalToken) input: object,
   ) {
     const { token, jwt } = await createPersonalToken(context, path, input)
