@@ -1,9 +1,10 @@
-import { Field, ID, Int, ObjectType } from 'type-graphql'
+import { ArgsType, Field, ID, Int, ObjectType } from 'type-graphql'
 import { z } from 'zod'
 import { fieldSchemas } from '../../kernel/input.js'
 import { limits } from '../../kernel/limits.js'
 import { AccountId, CreatedAt, Id, IssuerId, UpdatedAt } from '../common-properties.js'
 import { createRulesOf, EventTarget, enumType, Property, pageOf, updateRulesOf } from '../declaration.js'
+import { AccountPath, PageArgs } from '../graphql-types.js'
 import type { ReferenceType } from './links.js'
 
 export const NoteSubject = enumType('NoteSubject', 'The types of resources that a note can be about.', {
@@ -130,3 +131,48 @@ export class NoteCount {
 
 export const createRules = createRulesOf(Note)
 export const updateRules = updateRulesOf(Note)
+
+@ArgsType()
+export class NotePath extends AccountPath {
+  @Field(() => ID, { description: 'The id of the note.' })
+  noteId!: string
+}
+
+@ArgsType()
+export class NoteFilter extends PageArgs {
+  @Field(() => NoteSubject, { nullable: true, description: 'Only notes about resources of this type.' })
+  subjectType?: NoteSubject | null
+  @Field(() => ID, { nullable: true, description: 'Only notes about this resource. Requires `subjectType`.' })
+  subjectId?: string | null
+  @Field(() => ID, { nullable: true, description: 'Only notes about users and organizations of this issuer.' })
+  issuerId?: string | null
+  @Field(() => ID, { nullable: true, description: 'Only notes of this user, API key or other principal.' })
+  createdBy?: string | null
+  @Field(() => Boolean, { nullable: true, description: 'Only notes that are pinned, or only those that are not.' })
+  pinned?: boolean | null
+  @Field(() => ID, { nullable: true, description: 'Only notes whose text mentions this user.' })
+  mentionsUserId?: string | null
+  @Field(() => String, {
+    nullable: true,
+    description: 'A prefix of the text, in any case, or the id. The results are sorted by text.',
+  })
+  search?: string | null
+}
+
+@ArgsType()
+export class NoteSubjectArgs {
+  @Field(() => NoteSubject, { description: 'The type of the resource.' })
+  subjectType!: NoteSubject
+  @Field(() => ID, { description: 'The id of the resource.' })
+  subjectId!: string
+}
+
+@ArgsType()
+export class BacklinkArgs {
+  @Field(() => NoteReferenceType, { description: 'The type of the resource.' })
+  refType!: ReferenceType
+  @Field(() => ID, { description: 'The id of the resource.' })
+  refId!: string
+  @Field(() => Int, { nullable: true, description: 'Number of notes, 1 to 50. The default is 10.' })
+  limit?: number | null
+}

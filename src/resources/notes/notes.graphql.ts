@@ -1,55 +1,9 @@
-import { Args, ArgsType, Ctx, Field, ID, Int, Mutation, Query, Resolver } from 'type-graphql'
+import { Args, Ctx, Mutation, Query, Resolver } from 'type-graphql'
 import type { Context } from '../../platform/context.js'
 import { CreateInput, UpdateInput } from '../declaration.js'
-import { AccountPath, IdempotencyKey, IfMatch, PageArgs, Scope } from '../graphql-types.js'
-import type { ReferenceType } from './links.js'
-import { Note, NoteCount, NotePage, NoteReferenceType, NoteSubject } from './note.js'
+import { AccountPath, IdempotencyKey, IfMatch, Scope } from '../graphql-types.js'
+import { BacklinkArgs, Note, NoteCount, NoteFilter, NotePage, NotePath, NoteSubjectArgs } from './note.js'
 import { countNotes, createNote, deleteNote, getNote, listBacklinks, listNotes, updateNote } from './notes.js'
-
-@ArgsType()
-class NotePath extends AccountPath {
-  @Field(() => ID, { description: 'The id of the note.' })
-  noteId!: string
-}
-
-@ArgsType()
-class NoteFilter extends PageArgs {
-  @Field(() => NoteSubject, { nullable: true, description: 'Only notes about resources of this type.' })
-  subjectType?: NoteSubject | null
-  @Field(() => ID, { nullable: true, description: 'Only notes about this resource. Requires `subjectType`.' })
-  subjectId?: string | null
-  @Field(() => ID, { nullable: true, description: 'Only notes about users and organizations of this issuer.' })
-  issuerId?: string | null
-  @Field(() => ID, { nullable: true, description: 'Only notes of this user, API key or other principal.' })
-  createdBy?: string | null
-  @Field(() => Boolean, { nullable: true, description: 'Only notes that are pinned, or only those that are not.' })
-  pinned?: boolean | null
-  @Field(() => ID, { nullable: true, description: 'Only notes whose text mentions this user.' })
-  mentionsUserId?: string | null
-  @Field(() => String, {
-    nullable: true,
-    description: 'A prefix of the text, in any case, or the id. The results are sorted by text.',
-  })
-  search?: string | null
-}
-
-@ArgsType()
-class NoteSubjectArgs {
-  @Field(() => NoteSubject, { description: 'The type of the resource.' })
-  subjectType!: NoteSubject
-  @Field(() => ID, { description: 'The id of the resource.' })
-  subjectId!: string
-}
-
-@ArgsType()
-class BacklinkArgs {
-  @Field(() => NoteReferenceType, { description: 'The type of the resource.' })
-  refType!: ReferenceType
-  @Field(() => ID, { description: 'The id of the resource.' })
-  refId!: string
-  @Field(() => Int, { nullable: true, description: 'Number of notes, 1 to 50. The default is 10.' })
-  limit?: number | null
-}
 
 @Resolver(() => Note)
 export class NoteResolver {
