@@ -1,8 +1,10 @@
-import { ID, InputType, Int, ObjectType } from 'type-graphql'
+import { ArgsType, Field, ID, InputType, Int, ObjectType } from 'type-graphql'
 import { fieldSchemas } from '../../kernel/input.js'
 import { limits } from '../../kernel/limits.js'
 import { AccountId, CreatedAt, Description, Id, IssuerId, Metadata, OrgId, UpdatedAt } from '../common-properties.js'
 import { createRulesOf, EventTarget, inputRulesOf, Property, pageOf, updateRulesOf } from '../declaration.js'
+import { OrganizationPath, PageArgs } from '../graphql-types.js'
+import { memberSearchDescription } from './member.js'
 
 @EventTarget('organization_group')
 @ObjectType({
@@ -61,3 +63,21 @@ export class AddOrganizationGroupMemberInput {
 export const createRules = createRulesOf(OrganizationGroup)
 export const updateRules = updateRulesOf(OrganizationGroup)
 export const addMemberRules = inputRulesOf(AddOrganizationGroupMemberInput)
+
+@ArgsType()
+export class GroupPath extends OrganizationPath {
+  @Field(() => ID, { description: 'The id of the group.' })
+  groupId!: string
+}
+
+@ArgsType()
+export class GroupMemberPath extends GroupPath {
+  @Field(() => ID, { description: 'The id of the user.' })
+  memberId!: string
+}
+
+@ArgsType()
+export class GroupMemberFilter extends PageArgs {
+  @Field(() => String, { nullable: true, description: memberSearchDescription })
+  search?: string | null
+}

@@ -1,18 +1,17 @@
-import { Args, ArgsType, Ctx, Field, FieldResolver, ID, Mutation, Query, Resolver, Root } from 'type-graphql'
+import { Args, Ctx, FieldResolver, Mutation, Query, Resolver, Root } from 'type-graphql'
 import type { Context } from '../../platform/context.js'
 import type { Organization as OrganizationRow } from '../../platform/postgres/database.js'
 import { relatedPage } from '../../platform/postgres/loader.js'
 import { CreateInput, Input, UpdateInput } from '../declaration.js'
+import { IdempotencyKey, IfMatch, OrganizationPath, RelationArgs, Scope, SearchablePageArgs } from '../graphql-types.js'
 import {
-  IdempotencyKey,
-  IfMatch,
-  OrganizationPath,
-  PageArgs,
-  RelationArgs,
-  Scope,
-  SearchablePageArgs,
-} from '../graphql-types.js'
-import { AddOrganizationGroupMemberInput, OrganizationGroup, OrganizationGroupPage } from './group.js'
+  AddOrganizationGroupMemberInput,
+  GroupMemberFilter,
+  GroupMemberPath,
+  GroupPath,
+  OrganizationGroup,
+  OrganizationGroupPage,
+} from './group.js'
 import {
   addGroupMember,
   createGroup,
@@ -25,27 +24,8 @@ import {
   updateGroup,
 } from './groups.js'
 import { OrganizationMember, OrganizationMemberPage } from './member.js'
-import { memberSearchDescription } from './members.graphql.js'
 import { Organization } from './organization.js'
 import { newestGroupsOf, newestMembersOfGroups } from './organization-loaders.js'
-
-@ArgsType()
-class GroupPath extends OrganizationPath {
-  @Field(() => ID, { description: 'The id of the group.' })
-  groupId!: string
-}
-
-@ArgsType()
-class GroupMemberPath extends GroupPath {
-  @Field(() => ID, { description: 'The id of the user.' })
-  memberId!: string
-}
-
-@ArgsType()
-class GroupMemberFilter extends PageArgs {
-  @Field(() => String, { nullable: true, description: memberSearchDescription })
-  search?: string | null
-}
 
 @Resolver(() => OrganizationGroup)
 export class GroupResolver {

@@ -1,9 +1,9 @@
-import { ID, ObjectType } from 'type-graphql'
+import { ArgsType, Field, ID, ObjectType } from 'type-graphql'
 import { fieldSchemas } from '../../kernel/input.js'
 import { limits } from '../../kernel/limits.js'
 import { AccountId, CreatedAt, Id, IssuerId, OrgId, UpdatedAt } from '../common-properties.js'
 import { createRulesOf, EventTarget, enumType, Property, pageOf } from '../declaration.js'
-import { Timestamp } from '../graphql-types.js'
+import { OrganizationPath, PageArgs, Timestamp } from '../graphql-types.js'
 import { isEmail } from '../users/usernames.js'
 import { GroupIds } from './member.js'
 
@@ -95,3 +95,20 @@ export class OrganizationInvitation {
 export const OrganizationInvitationPage = pageOf(OrganizationInvitation)
 
 export const createRules = createRulesOf(OrganizationInvitation)
+
+@ArgsType()
+export class InvitationPath extends OrganizationPath {
+  @Field(() => ID, { description: 'The id of the invitation.' })
+  invitationId!: string
+}
+
+@ArgsType()
+export class InvitationFilter extends PageArgs {
+  @Field(() => InvitationStatus, { nullable: true, description: 'Lists only invitations with this status.' })
+  status?: InvitationStatus | null
+  @Field(() => String, {
+    nullable: true,
+    description: 'A prefix of the email address, or the id. The results are sorted by address.',
+  })
+  search?: string | null
+}

@@ -1,4 +1,4 @@
-import { Args, ArgsType, Ctx, Field, FieldResolver, ID, Mutation, Query, Resolver, Root } from 'type-graphql'
+import { Args, Ctx, FieldResolver, Mutation, Query, Resolver, Root } from 'type-graphql'
 import type { Context } from '../../platform/context.js'
 import type {
   OrganizationInvitation as InvitationRow,
@@ -6,8 +6,14 @@ import type {
 } from '../../platform/postgres/database.js'
 import { loader, relatedPage } from '../../platform/postgres/loader.js'
 import { CreateInput } from '../declaration.js'
-import { IdempotencyKey, OrganizationPath, PageArgs, RelationArgs, ReturnsSecret, Scope } from '../graphql-types.js'
-import { InvitationStatus, OrganizationInvitation, OrganizationInvitationPage } from './invitation.js'
+import { IdempotencyKey, OrganizationPath, RelationArgs, ReturnsSecret, Scope } from '../graphql-types.js'
+import {
+  InvitationFilter,
+  InvitationPath,
+  InvitationStatus,
+  OrganizationInvitation,
+  OrganizationInvitationPage,
+} from './invitation.js'
 import {
   createInvitation,
   getInvitation,
@@ -19,23 +25,6 @@ import {
 } from './invitations.js'
 import { Organization } from './organization.js'
 import { newestInvitationsOf, organizationsById } from './organization-loaders.js'
-
-@ArgsType()
-class InvitationPath extends OrganizationPath {
-  @Field(() => ID, { description: 'The id of the invitation.' })
-  invitationId!: string
-}
-
-@ArgsType()
-class InvitationFilter extends PageArgs {
-  @Field(() => InvitationStatus, { nullable: true, description: 'Lists only invitations with this status.' })
-  status?: InvitationStatus | null
-  @Field(() => String, {
-    nullable: true,
-    description: 'A prefix of the email address, or the id. The results are sorted by address.',
-  })
-  search?: string | null
-}
 
 const withOneTimeToken = ({ invitation, token }: InvitationWithToken) => ({ ...invitation, tokenPlain: token })
 

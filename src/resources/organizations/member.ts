@@ -1,4 +1,4 @@
-import { ID, ObjectType } from 'type-graphql'
+import { ArgsType, Field, ID, ObjectType } from 'type-graphql'
 import { z } from 'zod'
 import { fieldSchemas } from '../../kernel/input.js'
 import { limits } from '../../kernel/limits.js'
@@ -13,6 +13,7 @@ import {
   pageOf,
   updateRulesOf,
 } from '../declaration.js'
+import { OrganizationPath, PageArgs } from '../graphql-types.js'
 
 export const MemberStatus = enumType('MemberStatus', 'Whether a membership has an effect.', {
   active: 'The member has its effective scopes, and the tokens of the user contain the organization.',
@@ -97,3 +98,27 @@ export const OrganizationMemberPage = pageOf(OrganizationMember)
 
 export const createRules = createRulesOf(OrganizationMember)
 export const updateRules = updateRulesOf(OrganizationMember)
+
+/** Description of the argument `search` of member lists. */
+export const memberSearchDescription =
+  'A prefix of the username, name or email address of the user. Requires read access to users.'
+
+@ArgsType()
+export class MemberPath extends OrganizationPath {
+  @Field(() => ID, { description: 'The id of the user.' })
+  memberId!: string
+}
+
+@ArgsType()
+export class MemberFilter extends PageArgs {
+  @Field(() => MemberStatus, { nullable: true, description: 'Lists only members with this status.' })
+  status?: MemberStatus | null
+  @Field(() => String, {
+    nullable: true,
+    description:
+      'Lists only active members with this effective scope, which can come from the organization or a group.',
+  })
+  scope?: string | null
+  @Field(() => String, { nullable: true, description: memberSearchDescription })
+  search?: string | null
+}

@@ -1,13 +1,13 @@
-import { Args, ArgsType, Ctx, Field, FieldResolver, ID, Mutation, Query, Resolver, Root } from 'type-graphql'
+import { Args, Ctx, FieldResolver, Mutation, Query, Resolver, Root } from 'type-graphql'
 import { checkPageLimit } from '../../kernel/pagination.js'
 import type { Context } from '../../platform/context.js'
 import type { Organization as OrganizationRow } from '../../platform/postgres/database.js'
 import { loader, relatedPage } from '../../platform/postgres/loader.js'
 import { CreateInput, UpdateInput } from '../declaration.js'
-import { IdempotencyKey, IssuerLevelScope, OrganizationPath, PageArgs, RelationArgs, Scope } from '../graphql-types.js'
+import { IdempotencyKey, IssuerLevelScope, OrganizationPath, RelationArgs, Scope } from '../graphql-types.js'
 import { User } from '../users/user.js'
 import { OrganizationGroupPage } from './group.js'
-import { MemberStatus, OrganizationMember, OrganizationMemberPage } from './member.js'
+import { MemberFilter, MemberPath, OrganizationMember, OrganizationMemberPage } from './member.js'
 import { listMembers } from './member-list.js'
 import {
   addMember,
@@ -20,30 +20,6 @@ import {
 } from './members.js'
 import { Organization } from './organization.js'
 import { groupsOfMembers, newestMembersOf, organizationsById, usersOf } from './organization-loaders.js'
-
-@ArgsType()
-class MemberPath extends OrganizationPath {
-  @Field(() => ID, { description: 'The id of the user.' })
-  memberId!: string
-}
-
-/** Description of the argument `search` of member lists. */
-export const memberSearchDescription =
-  'A prefix of the username, name or email address of the user. Requires read access to users.'
-
-@ArgsType()
-class MemberFilter extends PageArgs {
-  @Field(() => MemberStatus, { nullable: true, description: 'Lists only members with this status.' })
-  status?: MemberStatus | null
-  @Field(() => String, {
-    nullable: true,
-    description:
-      'Lists only active members with this effective scope, which can come from the organization or a group.',
-  })
-  scope?: string | null
-  @Field(() => String, { nullable: true, description: memberSearchDescription })
-  search?: string | null
-}
 
 @Resolver(() => OrganizationMember)
 export class MemberResolver {

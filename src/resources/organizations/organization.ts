@@ -1,4 +1,4 @@
-import { ID, Int, ObjectType } from 'type-graphql'
+import { ArgsType, Field, ID, Int, ObjectType } from 'type-graphql'
 import { z } from 'zod'
 import { fieldSchemas } from '../../kernel/input.js'
 import { limits } from '../../kernel/limits.js'
@@ -13,7 +13,7 @@ import {
   type UpdateValues,
   updateRulesOf,
 } from '../declaration.js'
-import { JSONObject } from '../graphql-types.js'
+import { JSONObject, SearchablePageArgs } from '../graphql-types.js'
 
 export const OrganizationStatus = enumType('OrganizationStatus', 'Whether an organization can be used.', {
   active: 'The organization can be used.',
@@ -205,3 +205,23 @@ export const OrganizationPage = pageOf(Organization)
 
 export const createRules = createRulesOf(Organization)
 export const updateRules = updateRulesOf(Organization)
+
+@ArgsType()
+export class OrganizationFilterArgs extends SearchablePageArgs {
+  @Field(() => OrganizationStatus, { nullable: true, description: 'Lists only organizations with this status.' })
+  status?: OrganizationStatus | null
+  @Field(() => Boolean, { nullable: true, description: 'Lists only organizations with this value of `sso.enabled`.' })
+  ssoEnabled?: boolean | null
+  @Field(() => Boolean, { nullable: true, description: 'Lists only organizations with this value of `sso.only`.' })
+  ssoOnly?: boolean | null
+  @Field(() => Boolean, {
+    nullable: true,
+    description: 'Lists only organizations that require multi-factor authentication (true) or do not (false).',
+  })
+  mfaRequired?: boolean | null
+  @Field(() => Boolean, {
+    nullable: true,
+    description: 'Lists only organizations in which invitations are enabled (true) or disabled (false).',
+  })
+  invitationEnabled?: boolean | null
+}

@@ -1,4 +1,4 @@
-import { Args, ArgsType, Ctx, Field, FieldResolver, Mutation, Query, Resolver, Root } from 'type-graphql'
+import { Args, Ctx, FieldResolver, Mutation, Query, Resolver, Root } from 'type-graphql'
 import { checkPageLimit } from '../../kernel/pagination.js'
 import type { Context } from '../../platform/context.js'
 import type {
@@ -8,20 +8,12 @@ import type {
 } from '../../platform/postgres/database.js'
 import { loader, relatedPage } from '../../platform/postgres/loader.js'
 import { CreateInput, UpdateInput } from '../declaration.js'
-import {
-  IdempotencyKey,
-  IfMatch,
-  IssuerPath,
-  OrganizationPath,
-  RelationArgs,
-  Scope,
-  SearchablePageArgs,
-} from '../graphql-types.js'
+import { IdempotencyKey, IfMatch, IssuerPath, OrganizationPath, RelationArgs, Scope } from '../graphql-types.js'
 import { ApiKey, ApiKeyPage } from '../keys/api-key.js'
 import { listApiKeys } from '../keys/api-keys.js'
 import { apiKeysOfOrganizations } from '../keys/relations.js'
 import { User } from '../users/user.js'
-import { Organization, OrganizationPage, OrganizationStatus } from './organization.js'
+import { Organization, OrganizationFilterArgs, OrganizationPage } from './organization.js'
 import { organizationsById, organizationsOfUsers } from './organization-loaders.js'
 import {
   createOrganization,
@@ -30,26 +22,6 @@ import {
   listOrganizations,
   updateOrganization,
 } from './organizations.js'
-
-@ArgsType()
-class OrganizationFilterArgs extends SearchablePageArgs {
-  @Field(() => OrganizationStatus, { nullable: true, description: 'Lists only organizations with this status.' })
-  status?: OrganizationStatus | null
-  @Field(() => Boolean, { nullable: true, description: 'Lists only organizations with this value of `sso.enabled`.' })
-  ssoEnabled?: boolean | null
-  @Field(() => Boolean, { nullable: true, description: 'Lists only organizations with this value of `sso.only`.' })
-  ssoOnly?: boolean | null
-  @Field(() => Boolean, {
-    nullable: true,
-    description: 'Lists only organizations that require multi-factor authentication (true) or do not (false).',
-  })
-  mfaRequired?: boolean | null
-  @Field(() => Boolean, {
-    nullable: true,
-    description: 'Lists only organizations in which invitations are enabled (true) or disabled (false).',
-  })
-  invitationEnabled?: boolean | null
-}
 
 @Resolver(() => Organization)
 export class OrganizationResolver {
