@@ -1,10 +1,10 @@
-import { ObjectType } from 'type-graphql'
+import { ArgsType, Field, ID, ObjectType } from 'type-graphql'
 import { z } from 'zod'
 import { fieldSchemas } from '../../kernel/input.js'
 import { limits } from '../../kernel/limits.js'
 import { CreatedAt, Id, UpdatedAt } from '../common-properties.js'
 import { createRulesOf, EventTarget, enumType, Property, pageOf, updateRulesOf } from '../declaration.js'
-import { MicroUsd } from '../graphql-types.js'
+import { AccountPath, MicroUsd } from '../graphql-types.js'
 import { amountRule } from './topup.js'
 
 export const PaymentMethodType = enumType('PaymentMethodType', 'How a payment method pays.', {
@@ -80,3 +80,9 @@ export const PaymentMethodPage = pageOf(PaymentMethod)
 
 export const createRules = createRulesOf(PaymentMethod)
 export const updateRules = updateRulesOf(PaymentMethod)
+
+@ArgsType()
+export class PaymentMethodPath extends AccountPath {
+  @Field(() => ID, { description: 'The id of the payment method.' })
+  methodId!: string
+}

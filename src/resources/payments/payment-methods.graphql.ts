@@ -1,9 +1,9 @@
-import { Args, ArgsType, Ctx, Field, FieldResolver, ID, Mutation, Query, Resolver, Root } from 'type-graphql'
+import { Args, Ctx, FieldResolver, Mutation, Query, Resolver, Root } from 'type-graphql'
 import type { Context } from '../../platform/context.js'
 import type { PaymentMethod as PaymentMethodRow } from '../../platform/postgres/database.js'
 import { CreateInput, UpdateInput } from '../declaration.js'
 import { AccountPath, IdempotencyKey, PageArgs, Scope } from '../graphql-types.js'
-import { PaymentMethod, PaymentMethodPage } from './payment-method.js'
+import { PaymentMethod, PaymentMethodPage, PaymentMethodPath } from './payment-method.js'
 import {
   createPaymentMethod,
   isActive,
@@ -11,12 +11,6 @@ import {
   removePaymentMethod,
   updatePaymentMethod,
 } from './payment-methods.js'
-
-@ArgsType()
-class PaymentMethodPath extends AccountPath {
-  @Field(() => ID, { description: 'The id of the payment method.' })
-  methodId!: string
-}
 
 @Resolver(() => PaymentMethod)
 export class PaymentMethodResolver {
