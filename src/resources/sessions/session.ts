@@ -1,8 +1,8 @@
-import { ID, InputType, Int, ObjectType } from 'type-graphql'
+import { ArgsType, Field, ID, InputType, Int, ObjectType } from 'type-graphql'
 import { fieldSchemas } from '../../kernel/input.js'
 import { AccountId, CreatedAt, Id, IssuerId, OrgId, UpdatedAt } from '../common-properties.js'
 import { EventTarget, enumType, inputRulesOf, Property, pageOf } from '../declaration.js'
-import { Timestamp } from '../graphql-types.js'
+import { IssuerPath, PageArgs, Timestamp } from '../graphql-types.js'
 
 export const SessionStatus = enumType('SessionStatus', 'Whether the tokens of a session are valid.', {
   active: 'The session is in use, and its tokens are valid.',
@@ -167,3 +167,15 @@ export class SuspendSessionInput {
 
 export const revokeRules = inputRulesOf(RevokeSessionInput)
 export const suspendRules = inputRulesOf(SuspendSessionInput)
+
+@ArgsType()
+export class SessionPath extends IssuerPath {
+  @Field(() => ID, { description: 'The id of the session.' })
+  sessionId!: string
+}
+
+@ArgsType()
+export class SessionFilter extends PageArgs {
+  @Field(() => SessionStatus, { nullable: true, description: 'Lists only sessions whose current status this is.' })
+  status?: SessionStatus | null
+}

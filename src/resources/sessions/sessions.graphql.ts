@@ -1,16 +1,17 @@
-import { Args, ArgsType, Ctx, Field, FieldResolver, ID, Mutation, Query, Resolver, Root } from 'type-graphql'
+import { Args, Ctx, FieldResolver, Mutation, Query, Resolver, Root } from 'type-graphql'
 import type { Context } from '../../platform/context.js'
 import type { Event as EventRow } from '../../platform/postgres/database.js'
 import { loader } from '../../platform/postgres/loader.js'
 import { Input } from '../declaration.js'
 import { Event } from '../events/event.js'
-import { IdempotencyKey, IssuerLevelScope, IssuerPath, PageArgs, Scope } from '../graphql-types.js'
+import { IdempotencyKey, IssuerLevelScope, Scope, UserPath } from '../graphql-types.js'
 import {
   RevokeSessionInput,
   Session,
   type SessionDevice,
+  SessionFilter,
   SessionPage,
-  SessionStatus,
+  SessionPath,
   SuspendSessionInput,
 } from './session.js'
 import {
@@ -23,29 +24,11 @@ import {
 import type { Device } from './sessions.js'
 import { reactivateSession, revokeSession, suspendSession } from './transitions.js'
 
-@ArgsType()
-class SessionsPath extends IssuerPath {
-  @Field(() => ID, { description: 'The id of the user.' })
-  userId!: string
-}
-
-@ArgsType()
-class SessionPath extends IssuerPath {
-  @Field(() => ID, { description: 'The id of the session.' })
-  sessionId!: string
-}
-
-@ArgsType()
-class SessionFilter extends PageArgs {
-  @Field(() => SessionStatus, { nullable: true, description: 'Lists only sessions whose current status this is.' })
-  status?: SessionStatus | null
-}
-
 @Resolver(() => Session)
 export class SessionResolver {
   @Query(() => SessionPage, { nullable: true, description: 'Lists the sessions of a user, newest first.' })
   @Scope('issuers.sessions', 'read')
-  sessions(@Ctx() context: Context, @Args() path: SessionsPath, @Args() filter: SessionFilter) {
+  sessions(@Ctx() context: Context, @Args() path: UserPath, @Args() filter: SessionFilter) {
     return listSessions(context, path, filter, filter)
   }
 
