@@ -1,7 +1,8 @@
-import { InputType, ObjectType } from 'type-graphql'
+import { ArgsType, Field, InputType, ObjectType } from 'type-graphql'
 import { customIssue, fieldSchemas } from '../../kernel/input.js'
 import { enumType, inputRulesOf, Property, pageOf } from '../declaration.js'
-import { User } from './user.js'
+import { PageArgs } from '../graphql-types.js'
+import { User, userSearchDescription } from './user.js'
 
 export const ApprovalAction = enumType('ApprovalAction', 'A decision on a sign-up.', {
   approve: 'The user becomes active and can sign in.',
@@ -45,3 +46,9 @@ export const decisionRules = inputRulesOf(DecideApprovalInput).superRefine(({ ac
   if (action === 'reject' && !reason?.trim())
     context.addIssue(customIssue(['reason'], 'required', 'is required for a rejection and is shown to the user.'))
 })
+
+@ArgsType()
+export class ApprovalFilter extends PageArgs {
+  @Field(() => String, { nullable: true, description: userSearchDescription })
+  search?: string | null
+}

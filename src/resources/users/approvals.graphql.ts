@@ -1,17 +1,10 @@
-import { Args, ArgsType, Ctx, Field, Mutation, Query, Resolver } from 'type-graphql'
+import { Args, Ctx, Mutation, Query, Resolver } from 'type-graphql'
 import type { Context } from '../../platform/context.js'
 import { Input } from '../declaration.js'
-import { IssuerPath, PageArgs, Scope } from '../graphql-types.js'
-import { Approval, ApprovalPage, DecideApprovalInput, decisionRules } from './approval.js'
+import { IssuerPath, Scope, UserPath } from '../graphql-types.js'
+import { Approval, ApprovalFilter, ApprovalPage, DecideApprovalInput, decisionRules } from './approval.js'
 import { decideApproval, getApproval } from './approvals.js'
 import { listUsersPendingApproval } from './listing.js'
-import { UserPath, userSearchDescription } from './users.graphql.js'
-
-@ArgsType()
-class ApprovalFilter extends PageArgs {
-  @Field(() => String, { nullable: true, description: userSearchDescription })
-  search?: string | null
-}
 
 @Resolver(() => Approval)
 export class ApprovalResolver {

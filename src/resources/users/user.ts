@@ -1,11 +1,11 @@
-import { ObjectType } from 'type-graphql'
+import { ArgsType, Field, ObjectType } from 'type-graphql'
 import type { z } from 'zod'
 import { fieldSchemas } from '../../kernel/input.js'
 import { limits } from '../../kernel/limits.js'
 import type { Prisma } from '../../platform/postgres/database.js'
 import { AccountId, CreatedAt, Id, IssuerId, Metadata, UpdatedAt } from '../common-properties.js'
 import { createRulesOf, EventTarget, enumType, Property, pageOf, updateRulesOf } from '../declaration.js'
-import { JSONObject, Timestamp } from '../graphql-types.js'
+import { JSONObject, PageArgs, Timestamp } from '../graphql-types.js'
 import { profileRules } from './profile.js'
 
 export const UserStatus = enumType('UserStatus', 'Whether a user can sign in, and why not.', {
@@ -185,3 +185,18 @@ export const UserPage = pageOf(User)
 
 export const createRules = createRulesOf(User)
 export const updateRules = updateRulesOf(User)
+
+/** Description of the argument `search` of lists of users. */
+export const userSearchDescription = 'A prefix of the username, of a name or of the email address, in any case.'
+
+@ArgsType()
+export class UserFilter extends PageArgs {
+  @Field(() => UserStatus, {
+    nullable: true,
+    description:
+      'Lists only users with this status. Without it, all users except deleted ones are listed. A search never finds deleted users.',
+  })
+  status?: UserStatus | null
+  @Field(() => String, { nullable: true, description: userSearchDescription })
+  search?: string | null
+}

@@ -1,4 +1,4 @@
-import { Args, ArgsType, Ctx, Field, FieldResolver, ID, Mutation, Query, Resolver, Root } from 'type-graphql'
+import { Args, Ctx, FieldResolver, Mutation, Query, Resolver, Root } from 'type-graphql'
 import type { Context } from '../../platform/context.js'
 import type {
   Event as EventRow,
@@ -17,9 +17,9 @@ import {
   IfMatch,
   IssuerLevelScope,
   IssuerPath,
-  PageArgs,
   RelationArgs,
   Scope,
+  UserPath,
 } from '../graphql-types.js'
 import { PersonalToken, PersonalTokenPage } from '../keys/personal-token.js'
 import { listPersonalTokens } from '../keys/personal-tokens.js'
@@ -28,29 +28,8 @@ import type { InIssuer } from '../resource-path.js'
 import { Session, SessionPage } from '../sessions/session.js'
 import { listSessions, sessionsOf } from '../sessions/session-queries.js'
 import { listUsers, relatedUserKey, relatedUsers } from './listing.js'
-import { User, UserPage, UserStatus } from './user.js'
+import { User, UserFilter, UserPage } from './user.js'
 import { createUser, deleteUser, getUser, updateUser } from './users.js'
-
-@ArgsType()
-export class UserPath extends IssuerPath {
-  @Field(() => ID, { description: 'The id of the user.' })
-  userId!: string
-}
-
-/** Description of the argument `search` of lists of users. */
-export const userSearchDescription = 'A prefix of the username, of a name or of the email address, in any case.'
-
-@ArgsType()
-class UserFilter extends PageArgs {
-  @Field(() => UserStatus, {
-    nullable: true,
-    description:
-      'Lists only users with this status. Without it, all users except deleted ones are listed. A search never finds deleted users.',
-  })
-  status?: UserStatus | null
-  @Field(() => String, { nullable: true, description: userSearchDescription })
-  search?: string | null
-}
 
 const userPathOf = ({ accountId, issuerId, id }: UserRow) => ({ accountId, issuerId, userId: id })
 
