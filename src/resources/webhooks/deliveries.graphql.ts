@@ -1,36 +1,14 @@
-import { Args, ArgsType, Ctx, Field, FieldResolver, ID, Mutation, Query, Resolver, Root } from 'type-graphql'
+import { Args, Ctx, FieldResolver, Mutation, Query, Resolver, Root } from 'type-graphql'
 import type { Context } from '../../platform/context.js'
 import type { WebhookDelivery as DeliveryRow } from '../../platform/postgres/database.js'
 import { loader } from '../../platform/postgres/loader.js'
 import { Input } from '../declaration.js'
 import { Event } from '../events/event.js'
-import { PageArgs, Scope, Timestamp } from '../graphql-types.js'
+import { Scope } from '../graphql-types.js'
 import { listDeliveries, redeliverDelivery, redeliverMany, testWebhook } from './deliveries.js'
-import { DeliveryFilterStatus, DeliveryPage, RedeliverInput, Redelivery, WebhookDelivery } from './delivery.js'
+import { DeliveryFilter, DeliveryPage, DeliveryPath, RedeliverInput, Redelivery, WebhookDelivery } from './delivery.js'
 import { eventKeyOf, eventsOfDeliveries, webhooksById } from './relations.js'
-import { Webhook } from './webhook.js'
-import { WebhookPath } from './webhooks.graphql.js'
-
-@ArgsType()
-class DeliveryPath extends WebhookPath {
-  @Field(() => ID, { description: 'The id of the delivery.' })
-  deliveryId!: string
-}
-
-@ArgsType()
-class DeliveryFilter extends PageArgs {
-  @Field(() => String, {
-    nullable: true,
-    description: 'Only deliveries of events of this type. `webhook.test` is the type of test events.',
-  })
-  eventType?: string | null
-  @Field(() => DeliveryFilterStatus, { nullable: true, description: 'Only deliveries with this outcome.' })
-  status?: DeliveryFilterStatus | null
-  @Field(() => Timestamp, { nullable: true, description: 'Only deliveries created at or after this time.' })
-  after?: number | null
-  @Field(() => Timestamp, { nullable: true, description: 'Only deliveries created before this time.' })
-  before?: number | null
-}
+import { Webhook, WebhookPath } from './webhook.js'
 
 @Resolver(() => WebhookDelivery)
 export class WebhookDeliveryResolver {

@@ -1,8 +1,9 @@
-import { ID, InputType, Int, ObjectType } from 'type-graphql'
+import { ArgsType, Field, ID, InputType, Int, ObjectType } from 'type-graphql'
 import { fieldSchemas } from '../../kernel/input.js'
 import { AccountId, CreatedAt, Id, UpdatedAt } from '../common-properties.js'
 import { enumType, inputRulesOf, Property, pageOf } from '../declaration.js'
-import { Timestamp } from '../graphql-types.js'
+import { PageArgs, Timestamp } from '../graphql-types.js'
+import { WebhookPath } from './webhook.js'
 
 export const DeliveryStatus = enumType('WebhookDeliveryStatus', 'The progress of a delivery.', {
   pending: 'Waits for its first attempt.',
@@ -110,3 +111,24 @@ export class Redelivery {
 }
 
 export const redeliverRules = inputRulesOf(RedeliverInput)
+
+@ArgsType()
+export class DeliveryPath extends WebhookPath {
+  @Field(() => ID, { description: 'The id of the delivery.' })
+  deliveryId!: string
+}
+
+@ArgsType()
+export class DeliveryFilter extends PageArgs {
+  @Field(() => String, {
+    nullable: true,
+    description: 'Only deliveries of events of this type. `webhook.test` is the type of test events.',
+  })
+  eventType?: string | null
+  @Field(() => DeliveryFilterStatus, { nullable: true, description: 'Only deliveries with this outcome.' })
+  status?: DeliveryFilterStatus | null
+  @Field(() => Timestamp, { nullable: true, description: 'Only deliveries created at or after this time.' })
+  after?: number | null
+  @Field(() => Timestamp, { nullable: true, description: 'Only deliveries created before this time.' })
+  before?: number | null
+}

@@ -1,10 +1,10 @@
-import { Float, ObjectType } from 'type-graphql'
+import { ArgsType, Field, Float, ID, ObjectType } from 'type-graphql'
 import { z } from 'zod'
 import { fieldSchemas } from '../../kernel/input.js'
 import { limits } from '../../kernel/limits.js'
 import { AccountId, CreatedAt, Description, Id, Metadata, UpdatedAt } from '../common-properties.js'
 import { createRulesOf, EventTarget, enumType, Property, pageOf, updateRulesOf } from '../declaration.js'
-import { Timestamp } from '../graphql-types.js'
+import { AccountPath, PageArgs, Timestamp } from '../graphql-types.js'
 
 export const WebhookStatus = enumType('WebhookStatus', 'Whether a webhook receives events.', {
   active: 'The webhook receives events.',
@@ -131,3 +131,18 @@ export const WebhookPage = pageOf(Webhook)
 
 export const createRules = createRulesOf(Webhook)
 export const updateRules = updateRulesOf(Webhook)
+
+@ArgsType()
+export class WebhookPath extends AccountPath {
+  @Field(() => ID, { description: 'The id of the webhook.' })
+  webhookId!: string
+}
+
+@ArgsType()
+export class WebhookFilter extends PageArgs {
+  @Field(() => WebhookFilterStatus, {
+    nullable: true,
+    description: 'Only webhooks with this status. Without it, all webhooks except deleted ones are listed.',
+  })
+  status?: WebhookFilterStatus | null
+}

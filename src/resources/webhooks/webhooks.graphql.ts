@@ -1,4 +1,4 @@
-import { Args, ArgsType, Ctx, Field, FieldResolver, ID, Mutation, Query, Resolver, Root } from 'type-graphql'
+import { Args, Ctx, FieldResolver, Mutation, Query, Resolver, Root } from 'type-graphql'
 import type { Context } from '../../platform/context.js'
 import type { Webhook as WebhookRow } from '../../platform/postgres/database.js'
 import { loader, relatedPage } from '../../platform/postgres/loader.js'
@@ -8,7 +8,6 @@ import {
   AdditionalScope,
   IdempotencyKey,
   IfMatch,
-  PageArgs,
   RelationArgs,
   ReturnsSecret,
   Scope,
@@ -16,7 +15,7 @@ import {
 import { listDeliveries, newestDeliveriesOf } from './deliveries.js'
 import { DeliveryPage } from './delivery.js'
 import { loadStatisticsSources, type WebhookStatistics, webhookStatistics } from './statistics.js'
-import { Webhook, WebhookFilterStatus, WebhookPage } from './webhook.js'
+import { Webhook, WebhookFilter, WebhookPage, WebhookPath } from './webhook.js'
 import {
   createWebhook,
   deleteWebhook,
@@ -26,21 +25,6 @@ import {
   type WebhookWithSecrets,
   type WebhookWithStatistics,
 } from './webhooks.js'
-
-@ArgsType()
-export class WebhookPath extends AccountPath {
-  @Field(() => ID, { description: 'The id of the webhook.' })
-  webhookId!: string
-}
-
-@ArgsType()
-class WebhookFilter extends PageArgs {
-  @Field(() => WebhookFilterStatus, {
-    nullable: true,
-    description: 'Only webhooks with this status. Without it, all webhooks except deleted ones are listed.',
-  })
-  status?: WebhookFilterStatus | null
-}
 
 const withOneTimeSecrets = ({ webhook, createdSecrets }: WebhookWithSecrets) => ({
   ...webhook,
