@@ -109,7 +109,7 @@ export class AccountResolver {
   })
   @Scope('api_keys', 'read')
   apiKeys(@Ctx() context: Context, @Root() { id }: AccountRow, @Args() page: RelationArgs) {
-    const list = () => listApiKeys(context, { accountId: id }, {}, page)
+    const list = () => listApiKeys(context, { accountId: id }, page)
     return relatedPage(context, page, { key: id, firstPages: apiKeysOfAccounts, list })
   }
 
@@ -119,7 +119,7 @@ export class AccountResolver {
   })
   @Scope('notes', 'read')
   notes(@Ctx() context: Context, @Root() { id }: AccountRow, @Args() page: RelationArgs) {
-    const list = () => listNotes(context, { accountId: id }, {}, page)
+    const list = () => listNotes(context, { accountId: id }, page)
     return relatedPage(context, page, { key: id, firstPages: notesOf, list })
   }
 
@@ -129,7 +129,7 @@ export class AccountResolver {
   })
   @Scope('webhooks', 'read')
   webhooks(@Ctx() context: Context, @Root() { id }: AccountRow, @Args() page: RelationArgs) {
-    const list = () => listWebhooks(context, { accountId: id }, {}, page)
+    const list = () => listWebhooks(context, { accountId: id }, page)
     return relatedPage(context, page, { key: id, firstPages: newestWebhooksOf, list })
   }
 

@@ -17,7 +17,7 @@ export class AgentResolver {
   })
   @Scope('issuers.agents', 'read')
   agents(@Ctx() context: Context, @Args() path: IssuerPath, @Args() filter: AgentFilter) {
-    return listAgents(context, path, filter, filter)
+    return listAgents(context, path, filter)
   }
 
   @Query(() => Agent, { nullable: true, description: 'Returns an agent of an issuer.' })

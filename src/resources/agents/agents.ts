@@ -2,7 +2,7 @@
 import { invalidField, notFound } from '../../kernel/errors.js'
 import { newRow } from '../../kernel/ids.js'
 import { checkInput } from '../../kernel/input.js'
-import { checkPageLimit, type Page, type PageRequest, toPage } from '../../kernel/pagination.js'
+import { checkPageLimit, type Page, toPage } from '../../kernel/pagination.js'
 import type { Context } from '../../platform/context.js'
 import { type Agent, type Prisma } from '../../platform/postgres/database.js'
 import { transaction } from '../../platform/postgres/transaction.js'
@@ -19,11 +19,7 @@ import {
   whereOlderThanCursor,
 } from '../resource-path.js'
 import { searchNames } from '../search.js'
-import { type AgentStatus, createRules, updateRules } from './agent.js'
-
-export interface AgentPath extends InIssuer {
-  agentId: string
-}
+import { type AgentFilter, type AgentPath, type AgentStatus, createRules, updateRules } from './agent.js'
 
 /** Allowed status transitions (docs/contract.md#states-and-transitions). `blocked` is final. */
 const statusTransitions: Record<AgentStatus, readonly AgentStatus[]> = {
@@ -32,26 +28,14 @@ const statusTransitions: Record<AgentStatus, readonly AgentStatus[]> = {
   blocked: [],
 }
 
-export interface AgentFilter {
-  status?: string | null
-  model?: string | null
-  provider?: string | null
-  hasVerifiers?: boolean | null
-  search?: string | null
-}
-
 /**
  * Lists the agents of an issuer, newest first. With `search`, lists agents whose name begins with the text or whose id
  * is the text, in the order of their names.
  * @throws invalid_request, not_found for the issuer
  */
-export async function listAgents(
-  context: Context,
-  path: InIssuer,
-  { status, model, provider, hasVerifiers, search }: AgentFilter,
-  request: PageRequest,
-): Promise<Page<Agent>> {
+export async function listAgents(context: Context, path: InIssuer, request: AgentFilter): Promise<Page<Agent>> {
   const { accountId, issuerId } = path
+  const { status, model, provider, hasVerifiers, search } = request
   const limit = checkPageLimit(request)
   const filter: Prisma.AgentWhereInput = {
     ...(typeof status === 'string' && { status }),

@@ -2,7 +2,8 @@
 import type { Context } from '../../platform/context.js'
 import { transaction } from '../../platform/postgres/transaction.js'
 import { recordEvent } from '../events/record-event.js'
-import { type AgentPath, agentEventSubject } from './agents.js'
+import type { AgentPath } from './agent.js'
+import { agentEventSubject } from './agents.js'
 
 export type AuthenticationMethod = 'secret' | 'wallet'
 

@@ -16,13 +16,10 @@ import { requireGrantableScopes } from '../authority.js'
 import type { EventType } from '../events/event-catalog.js'
 import { recordEvent } from '../events/record-event.js'
 import { whereBelowCursor, whereIssuerNotDeleted } from '../resource-path.js'
-import { type AgentPath, getAgent } from './agents.js'
+import type { AgentPath, AgentVerifierPath } from './agent.js'
+import { getAgent } from './agents.js'
 import { createRules } from './verifier.js'
 import { normalizeWalletAddress } from './wallet-addresses.js'
-
-export interface AgentVerifierPath extends AgentPath {
-  verifierId: string
-}
 
 /**
  * Lists the verifiers of an agent, newest first. The rows contain hashes, for which the API has no field.

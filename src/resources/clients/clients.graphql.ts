@@ -35,7 +35,7 @@ export class ClientResolver {
   })
   @Scope('issuers.clients', 'read')
   clients(@Ctx() context: Context, @Args() path: IssuerPath, @Args() filter: ClientFilter) {
-    return listClients(context, path, filter, filter)
+    return listClients(context, path, filter)
   }
 
   @Query(() => Client, { nullable: true, description: 'Returns a client; null with an error for a deleted client.' })

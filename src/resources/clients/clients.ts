@@ -4,7 +4,7 @@ import { newRow } from '../../kernel/ids.js'
 import { checkInput } from '../../kernel/input.js'
 import { limits } from '../../kernel/limits.js'
 import { mergePatch } from '../../kernel/merge-patch.js'
-import { checkPageLimit, type Page, type PageRequest, toPage } from '../../kernel/pagination.js'
+import { checkPageLimit, type Page, toPage } from '../../kernel/pagination.js'
 import type { Context } from '../../platform/context.js'
 import type { Client, Prisma } from '../../platform/postgres/database.js'
 import { notify } from '../../platform/postgres/notifications.js'
@@ -23,14 +23,10 @@ import {
   whereOlderThanCursor,
 } from '../resource-path.js'
 import { searchNames } from '../search.js'
-import { createRules, updateRules } from './client.js'
+import { type ClientFilter, type ClientPath, createRules, updateRules } from './client.js'
 import { requireGrantableClientScopes, requireTokenExchangeAuthority } from './client-authority.js'
 import { requireAllowedRedirectUris } from './redirect-uri-rules.js'
 import { type ClientSettings, checkClientSettings, clientSettingsOf } from './settings.js'
-
-export interface ClientPath extends InIssuer {
-  clientId: string
-}
 
 /**
  * Lists the clients of an issuer, newest first. With `search`, lists clients whose name begins with the text or whose
@@ -39,21 +35,16 @@ export interface ClientPath extends InIssuer {
  *   upper or lower case, for which all clients of the issuer may be read.
  * @throws invalid_request, not_found for the issuer
  */
-export async function listClients(
-  context: Context,
-  path: InIssuer,
-  filter: { status?: string | null; name?: string | null; search?: string | null },
-  request: PageRequest,
-): Promise<Page<Client>> {
+export async function listClients(context: Context, path: InIssuer, filter: ClientFilter): Promise<Page<Client>> {
   const { accountId, issuerId } = path
-  const limit = checkPageLimit(request)
+  const limit = checkPageLimit(filter)
   const notDeletedCondition = filter.status ? {} : { and: `status <> 'deleted'` }
   const where = { accountId, issuerId, status: filter.status }
   const found = await searchNames(
     context,
     { table: 'clients', prefix: 'cli', where, ...notDeletedCondition },
     filter.search,
-    request,
+    filter,
   )
   const rows = await context.db.client.findMany({
     where: {
@@ -62,7 +53,7 @@ export async function listClients(
         { status: filter.status ?? { not: 'deleted' } },
         filter.status === 'deleted' ? whereDeletedClientReadable(context) : {},
         filter.name ? { name: { contains: filter.name.replace(/[\\%_]/g, '\\$&'), mode: 'insensitive' } } : {},
-        found?.where ?? whereOlderThanCursor('cli', request.cursor),
+        found?.where ?? whereOlderThanCursor('cli', filter.cursor),
       ],
     },
     orderBy: newestFirst,

@@ -9,7 +9,7 @@ import type { Context } from '../../platform/context.js'
 import { deleteInBatches } from '../../platform/jobs/batch-delete.js'
 import { type Enrollment, type Prisma } from '../../platform/postgres/database.js'
 import { externalCall } from '../../platform/postgres/transaction.js'
-import type { VerifiersPath } from './verifier-kind.js'
+import type { InUser } from '../resource-path.js'
 
 export type EnrollmentKind = 'totp' | 'passkey'
 
@@ -19,7 +19,7 @@ export type EnrollmentKind = 'totp' | 'passkey'
  */
 export async function createEnrollment(
   context: Context,
-  { accountId, issuerId, userId }: VerifiersPath,
+  { accountId, issuerId, userId }: InUser,
   kind: EnrollmentKind,
   lifetime: number,
   columns: Pick<
@@ -52,7 +52,7 @@ const consumeText = `
  * rollback does not undo the count.
  * @returns the enrollment; undefined if it is unknown, expired, of another user, or has no attempts left
  */
-export const recordEnrollmentAttempt = (context: Context, path: VerifiersPath, kind: EnrollmentKind, id: string) =>
+export const recordEnrollmentAttempt = (context: Context, path: InUser, kind: EnrollmentKind, id: string) =>
   runEnrollmentStatement(context, 'enrollment-attempt', attemptText, path, kind, id)
 
 /**
@@ -60,14 +60,14 @@ export const recordEnrollmentAttempt = (context: Context, path: VerifiersPath, k
  * consumes the challenge too.
  * @returns the enrollment; undefined if it is unknown, expired, consumed or of another user
  */
-export const consumeEnrollment = (context: Context, path: VerifiersPath, kind: EnrollmentKind, id: string) =>
+export const consumeEnrollment = (context: Context, path: InUser, kind: EnrollmentKind, id: string) =>
   runEnrollmentStatement(context, 'enrollment-consume', consumeText, path, kind, id)
 
 async function runEnrollmentStatement(
   context: Context,
   statement: string,
   text: string,
-  { accountId, issuerId, userId }: VerifiersPath,
+  { accountId, issuerId, userId }: InUser,
   kind: EnrollmentKind,
   id: string,
 ): Promise<Row | undefined> {

@@ -10,11 +10,12 @@ import type { Context } from '../../platform/context.js'
 import { transaction } from '../../platform/postgres/transaction.js'
 import { verifiedHostsOf } from '../domains/domains.js'
 import { issuerUrl } from '../issuer-url.js'
+import type { InUser } from '../resource-path.js'
 import { coseAlgorithmOf, passkeyAlgorithms } from './cose.js'
 import { consumeEnrollment, createEnrollment } from './enrollments.js'
 import type { NewPasskey, PasskeyData } from './passkey-data.js'
 import { challengeRules } from './verifier.js'
-import { lockVerifierOwner, requireVerifierOwner, type VerifierOwner, type VerifiersPath } from './verifier-kind.js'
+import { lockVerifierOwner, requireVerifierOwner, type VerifierOwner } from './verifier-kind.js'
 
 /** Loads the library on first use, because it has many dependencies. */
 const loadWebAuthn = () => import('@simplewebauthn/server')
@@ -45,7 +46,7 @@ export interface PasskeyChallenge {
  */
 export async function createPasskeyChallenge(
   context: Context,
-  path: VerifiersPath,
+  path: InUser,
   input: unknown,
 ): Promise<PasskeyChallenge> {
   const { rpId } = checkInput(challengeRules, input ?? {})
@@ -151,7 +152,7 @@ function userDisplayName({ profile, username }: VerifierOwner): string {
  */
 export async function consumePasskeyChallenge(
   context: Context,
-  path: VerifiersPath,
+  path: InUser,
   challengeId: string,
   credential: object,
 ): Promise<NewPasskey> {

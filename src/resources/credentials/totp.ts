@@ -14,6 +14,7 @@ import { sql, type Verifier } from '../../platform/postgres/database.js'
 import { isDuplicate } from '../../platform/postgres/errors.js'
 import { transaction } from '../../platform/postgres/transaction.js'
 import { requireAuthorityOfUser } from '../authority.js'
+import type { InUser } from '../resource-path.js'
 import { createEnrollment, deleteEnrollment, recordEnrollmentAttempt } from './enrollments.js'
 import { completeRules, nameRule } from './verifier.js'
 import {
@@ -22,7 +23,6 @@ import {
   insertVerifier,
   lockVerifierOwner,
   requireVerifierOwner,
-  type VerifiersPath,
 } from './verifier-kind.js'
 
 const PERIOD = 30 * SECOND
@@ -85,7 +85,7 @@ function provisioningUri(issuerName: string, username: string, secret: string): 
  * @throws invalid_request for a wrong code, insufficient_scope, not_found for an unknown user and for an enrollment
  *   that is unknown, expired or has no attempts left, conflict if the user already has a TOTP verifier
  */
-export async function completeEnrollment(context: Context, path: VerifiersPath, input: unknown): Promise<Verifier> {
+export async function completeEnrollment(context: Context, path: InUser, input: unknown): Promise<Verifier> {
   const values = checkInput(completeRules, input)
   await requireAuthorityOfUser(context, await requireVerifierOwner(context, path))
   const saveTotp = await verifyEnrollmentCode(context, path, values)
@@ -101,7 +101,7 @@ export async function completeEnrollment(context: Context, path: VerifiersPath, 
  */
 export async function verifyEnrollmentCode(
   context: Context,
-  path: VerifiersPath,
+  path: InUser,
   { enrollmentId, code }: { enrollmentId: string; code: string },
 ): Promise<(tx: Context) => Promise<Verifier>> {
   const owner = await requireVerifierOwner(context, path)

@@ -10,12 +10,6 @@ import { changesBetween } from '../events/event-fields.js'
 import { recordEvent } from '../events/record-event.js'
 import { deletedUserStatuses, type InUser, whereIssuerNotDeleted } from '../resource-path.js'
 
-export type VerifiersPath = InUser
-
-export interface VerifierPath extends VerifiersPath {
-  verifierId: string
-}
-
 /** A user who has verifiers, and the user's issuer, whose policies apply to them. */
 export type VerifierOwner = User & { issuer: Issuer }
 
@@ -75,7 +69,7 @@ export const base64url = (maxBytes: number) =>
     .max(Math.ceil((maxBytes * 4) / 3), `must have at most ${maxBytes} bytes.`)
 
 /** Returns the user of this path and the user's issuer. @throws not_found */
-export async function requireVerifierOwner(context: Context, path: VerifiersPath): Promise<VerifierOwner> {
+export async function requireVerifierOwner(context: Context, path: InUser): Promise<VerifierOwner> {
   const { accountId, issuerId, userId } = path
   const user = await context.db.user.findFirst({
     where: { id: userId, accountId, issuerId, status: { notIn: deletedUserStatuses }, ...whereIssuerNotDeleted },

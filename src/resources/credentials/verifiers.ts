@@ -13,11 +13,10 @@ import { isDuplicate } from '../../platform/postgres/errors.js'
 import { transaction } from '../../platform/postgres/transaction.js'
 import { requireAuthorityOfUser } from '../authority.js'
 import { updateWithOptimisticLock } from '../optimistic-lock.js'
-import { deletedUserStatuses, whereBelowCursor, whereIssuerNotDeleted } from '../resource-path.js'
+import { deletedUserStatuses, type InUser, whereBelowCursor, whereIssuerNotDeleted } from '../resource-path.js'
 import { endSessionsOfUser } from '../sessions/sessions.js'
 import { newPasswordColumns } from './password.js'
-import { updateRules, type VerifierType } from './verifier.js'
-import type { VerifierPath, VerifiersPath } from './verifier-kind.js'
+import { updateRules, type VerifierPath, type VerifierType } from './verifier.js'
 import {
   type CreatedVerifier,
   lockVerifierOwner,
@@ -29,11 +28,7 @@ import { changeableFields, createRules, verifierKinds } from './verifier-kinds.j
 import { recordVerifierRemoval } from './verifier-removal.js'
 
 /** Lists the verifiers of a user, newest first. @throws invalid_request, not_found */
-export async function listVerifiers(
-  context: Context,
-  path: VerifiersPath,
-  request: PageRequest,
-): Promise<Page<Verifier>> {
+export async function listVerifiers(context: Context, path: InUser, request: PageRequest): Promise<Page<Verifier>> {
   const { accountId, issuerId, userId } = path
   const limit = checkPageLimit(request)
   const rows = await context.db.verifier.findMany({
@@ -78,7 +73,7 @@ export async function getVerifier(context: Context, path: VerifierPath): Promise
  * @throws invalid_request, insufficient_scope, not_found, conflict for a second password, for an enrollment of a second
  *   TOTP verifier, or for a passkey whose credential ID the issuer already has
  */
-export async function createVerifier(context: Context, path: VerifiersPath, input: unknown): Promise<CreatedVerifier> {
+export async function createVerifier(context: Context, path: InUser, input: unknown): Promise<CreatedVerifier> {
   const values = checkInput(createRules, input)
   const owner = await requireVerifierOwner(context, path)
   await requireAuthorityOfUser(context, owner)
@@ -125,7 +120,7 @@ export async function updateVerifier(context: Context, path: VerifierPath, input
   })
 }
 
-async function preparePasswordChange(context: Context, path: VerifiersPath, verifier: Verifier, password: string) {
+async function preparePasswordChange(context: Context, path: InUser, verifier: Verifier, password: string) {
   const owner = await requireVerifierOwner(context, path)
   return newPasswordColumns(context, owner, verifier, password)
 }

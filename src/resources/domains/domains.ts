@@ -19,13 +19,8 @@ import { requireAuthorityOfIssuer, requireScope } from '../authority.js'
 import type { EventType } from '../events/event-catalog.js'
 import { recordEvent } from '../events/record-event.js'
 import { type InAccount, type InIssuer, requireAccount, whereBelowCursor } from '../resource-path.js'
-import { assignRules, createRules, type DomainVerification } from './domain.js'
+import { assignRules, createRules, type DomainPath, type DomainVerification } from './domain.js'
 import { normalizeHost, requireHost } from './hosts.js'
-
-/** `domain` is a host name or an id. */
-export interface DomainPath extends InAccount {
-  domain: string
-}
 
 /** Returns the DNS record that proves control of a domain. */
 export const verificationOf = (domain: Domain): DomainVerification => ({

@@ -8,22 +8,9 @@ import { limits } from '../../kernel/limits.js'
 import { DAY, HOUR } from '../../kernel/time.js'
 import type { Context } from '../../platform/context.js'
 import { type InAccount, requireAccount } from '../resource-path.js'
-import type { Interval } from './event.js'
+import type { AggregateArgs, Interval } from './event.js'
 import { type Dimension, dimensions, lowCardinalityDimensions } from './event-counts.js'
-import {
-  addFilterConditions,
-  addTimeRangeConditions,
-  checkEventTypes,
-  type EventFilter,
-  isGiven,
-  SqlConditions,
-} from './event-list.js'
-
-export interface AggregateRequest extends EventFilter {
-  groupBy?: Dimension | null
-  interval?: Interval | null
-  countUnique?: readonly Dimension[] | null
-}
+import { addFilterConditions, addTimeRangeConditions, checkEventTypes, isGiven, SqlConditions } from './event-list.js'
 
 export interface AggregateRow {
   /** The value of the dimension `groupBy`; null without `groupBy`. */
@@ -58,7 +45,7 @@ const intervalStartSql: Record<Interval, string> = {
 export async function aggregateEvents(
   context: Context,
   { accountId }: InAccount,
-  request: AggregateRequest,
+  request: AggregateArgs,
 ): Promise<Aggregate> {
   checkEventTypes(request.eventTypes)
   const { groupBy = null, interval = null } = request
@@ -102,7 +89,7 @@ interface CountedRow extends Record<string, unknown> {
 async function queryConsistentCounts(
   context: Context,
   accountId: string,
-  request: AggregateRequest,
+  request: AggregateArgs,
 ): Promise<CountedRow[]> {
   const progress = 'SELECT counted_up_to AS "countedUpTo" FROM event_progress'
   let [progressSeen] = await context.query<{ countedUpTo: number }>('event-progress', progress, [])
@@ -132,7 +119,7 @@ interface CountSource {
 
 function aggregateStatement(
   accountId: string,
-  request: AggregateRequest,
+  request: AggregateArgs,
   countedUpTo: number,
 ): { text: string; values: unknown[] } {
   const { groupBy, interval, countUnique } = request
@@ -178,7 +165,7 @@ function selectFromSource(
 }
 
 /** Splits the time range of a request into sources, so that each event is counted exactly once. */
-function countSourcesFor(request: AggregateRequest, needed: readonly Dimension[]): CountSource[] {
+function countSourcesFor(request: AggregateArgs, needed: readonly Dimension[]): CountSource[] {
   const { after, before, interval, userId, clientId } = request
   const [first, last] = [after ?? 0, before ?? null]
   const from = ceilTo(first, HOUR)

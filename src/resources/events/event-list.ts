@@ -8,25 +8,10 @@ import { checkPageLimit, type Page, type PageRequest, toPage } from '../../kerne
 import type { Context } from '../../platform/context.js'
 import type { Event } from '../../platform/postgres/database.js'
 import { type InAccount, requireAccount, whereBelowCursor } from '../resource-path.js'
+import type { EventFilter, EventPath, EventTimeRangeFilter } from './event.js'
 import { eventCatalog } from './event-catalog.js'
 
-/** Conditions that events must match; null and undefined mean no condition. */
-export interface EventFilter {
-  issuerId?: string | null
-  userId?: string | null
-  clientId?: string | null
-  eventTypes?: readonly string[] | null
-  /** Earliest time, inclusive (Unix milliseconds). */
-  after?: number | null
-  /** Latest time, exclusive (Unix milliseconds). */
-  before?: number | null
-}
-
 export const isGiven = <T>(value: T | null | undefined): value is T => value !== undefined && value !== null
-
-export interface EventPath extends InAccount {
-  eventId: string
-}
 
 const columnNames = {
   accountId: 'account_id',
@@ -116,7 +101,7 @@ export function addTimeRangeConditions(
 export async function listEvents(
   context: Context,
   { accountId }: InAccount,
-  filter: EventFilter,
+  filter: EventTimeRangeFilter,
   request: PageRequest,
 ): Promise<Page<Event>> {
   const limit = checkPageLimit(request)
@@ -139,7 +124,7 @@ type Row = Event & Record<string, unknown>
 function queryEvents(
   context: Context,
   accountId: string,
-  filter: EventFilter,
+  filter: EventTimeRangeFilter,
   cursor: string | undefined,
   count: number,
 ): Promise<Row[]> {

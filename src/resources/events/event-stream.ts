@@ -10,7 +10,8 @@ import type { Context, ResponseStream } from '../../platform/context.js'
 import type { DatabaseHandle, Event } from '../../platform/postgres/database.js'
 import { listen } from '../../platform/postgres/notifications.js'
 import { type InAccount, requireAccount } from '../resource-path.js'
-import { addFilterConditions, checkEventTypes, type EventFilter, eventColumns, SqlConditions } from './event-list.js'
+import type { EventFilter } from './event.js'
+import { addFilterConditions, checkEventTypes, eventColumns, SqlConditions } from './event-list.js'
 
 /**
  * The place of a subscriber in the order of (commit position, id). The next event of the subscriber has a larger pair.
@@ -38,7 +39,7 @@ interface StreamPosition {
 export async function streamEvents(
   context: Context,
   { accountId }: InAccount,
-  filter: Omit<EventFilter, 'after' | 'before'>,
+  filter: EventFilter,
   stream: ResponseStream,
   after: string | null | undefined,
 ): Promise<AsyncGenerator<Event>> {

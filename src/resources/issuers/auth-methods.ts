@@ -17,15 +17,11 @@ import { changesBetween } from '../events/event-fields.js'
 import { recordEvent } from '../events/record-event.js'
 import { updateWithOptimisticLock } from '../optimistic-lock.js'
 import { type InIssuer, requireIssuer, whereBelowCursor, whereIssuerNotDeleted } from '../resource-path.js'
-import { type AuthMethodKind, createRules, updateRules } from './auth-method.js'
+import { type AuthMethodKind, type AuthMethodPath, createRules, updateRules } from './auth-method.js'
 import { type MethodSettings, readinessMessage } from './auth-method-readiness.js'
 import { checkAuthMethodSettings } from './auth-method-settings.js'
 import { requireConsoleSignInMethod } from './console-sign-in-method.js'
 import { isUpstreamKind, type UpstreamSettings } from './upstream-settings.js'
-
-export interface AuthMethodPath extends InIssuer {
-  methodId: string
-}
 
 /** Lists the authentication methods of an issuer, newest first. @throws invalid_request, not_found for the issuer */
 export async function listAuthMethods(

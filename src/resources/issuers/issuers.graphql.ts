@@ -96,7 +96,7 @@ export class IssuerResolver {
   })
   @Scope('issuers.clients', 'read')
   clients(@Ctx() context: Context, @Root() issuer: IssuerRow, @Args() page: RelationArgs) {
-    const list = () => listClients(context, pathOf(issuer), {}, page)
+    const list = () => listClients(context, pathOf(issuer), page)
     return relatedPage(context, page, { key: issuer.id, firstPages: newestClientsOf, list })
   }
 
@@ -106,14 +106,14 @@ export class IssuerResolver {
   })
   @Scope('issuers.organizations', 'read')
   organizations(@Ctx() context: Context, @Root() issuer: IssuerRow, @Args() page: RelationArgs) {
-    const list = () => listOrganizations(context, pathOf(issuer), {}, page)
+    const list = () => listOrganizations(context, pathOf(issuer), page)
     return relatedPage(context, page, { key: issuer.id, firstPages: newestOrganizationsOf, list })
   }
 
   @FieldResolver(() => AgentPage, { nullable: true, description: 'The agents of the issuer, newest first.' })
   @Scope('issuers.agents', 'read')
   agents(@Ctx() context: Context, @Root() issuer: IssuerRow, @Args() page: RelationArgs) {
-    const list = () => listAgents(context, pathOf(issuer), {}, page)
+    const list = () => listAgents(context, pathOf(issuer), page)
     return relatedPage(context, page, { key: issuer.id, firstPages: agentsOf, list })
   }
 
@@ -123,7 +123,7 @@ export class IssuerResolver {
   })
   @Scope('issuers.users', 'read')
   users(@Ctx() context: Context, @Root() issuer: IssuerRow, @Args() page: RelationArgs) {
-    const list = () => listUsers(context, pathOf(issuer), {}, page)
+    const list = () => listUsers(context, pathOf(issuer), page)
     return relatedPage(context, page, { key: issuer.id, firstPages: usersOfIssuers, list })
   }
 

@@ -70,7 +70,7 @@ function createKeyResolver(
       @Args(() => OwnerPath) path: KeyOwner,
       @Args(() => ApiKeyFilter) filter: ApiKeyFilter,
     ) {
-      return listApiKeys(context, path, filter, filter)
+      return listApiKeys(context, path, filter)
     }
 
     @Query(() => ApiKey, {

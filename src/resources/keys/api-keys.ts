@@ -9,7 +9,7 @@ import { ApiError, badRequest, insufficientScope, notFound } from '../../kernel/
 import { idTimestamp, newId } from '../../kernel/ids.js'
 import { checkInput, requireFuture } from '../../kernel/input.js'
 import { limits } from '../../kernel/limits.js'
-import { checkPageLimit, type Page, type PageRequest, toPage } from '../../kernel/pagination.js'
+import { checkPageLimit, type Page, toPage } from '../../kernel/pagination.js'
 import { ALL_SCOPES, coversScope, isPlatformScope } from '../../kernel/scopes.js'
 import type { Context } from '../../platform/context.js'
 import { type ApiKey, type Prisma, sql } from '../../platform/postgres/database.js'
@@ -27,7 +27,7 @@ import {
   requireOrganization,
   whereBelowCursor,
 } from '../resource-path.js'
-import { createOrganizationKeyRules, createRules, type NewApiKey, updateRules } from './api-key.js'
+import { type ApiKeyFilter, createOrganizationKeyRules, createRules, type NewApiKey, updateRules } from './api-key.js'
 import { type KeyOwner, organizationPathOf } from './key-owner.js'
 import { checkResourcePaths } from './restricted-resource-paths.js'
 import { type Restrictions, requireNoWiderReach } from './restrictions.js'
@@ -74,10 +74,9 @@ export interface ApiKeyWithOwnerState extends ApiKey {
 export async function listApiKeys(
   context: Context,
   path: KeyOwner,
-  filter: { status?: string | null },
-  request: PageRequest,
+  filter: ApiKeyFilter,
 ): Promise<Page<ApiKeyWithOwnerState>> {
-  const limit = checkPageLimit(request)
+  const limit = checkPageLimit(filter)
   const suspended = await isOwnerSuspended(context, path)
   const rows = await context.db.apiKey.findMany({
     where: {
@@ -85,7 +84,7 @@ export async function listApiKeys(
         ownerColumnsOf(path),
         whereKeyReadable(context),
         whereKeyStatus(context, filter.status, suspended),
-        await whereAfterKeyCursor(context, path, request.cursor),
+        await whereAfterKeyCursor(context, path, filter.cursor),
       ],
     },
     orderBy: newestFirst,

@@ -8,12 +8,8 @@ import { ALL_SCOPES, intersectScopes } from '../../kernel/scopes.js'
 import type { Context } from '../../platform/context.js'
 import { sql } from '../../platform/postgres/database.js'
 import { requireGrantableScopes } from '../authority.js'
-import type { InIssuer } from '../resource-path.js'
+import type { InIssuer, InUser } from '../resource-path.js'
 import type { Restrictions } from './restrictions.js'
-
-export interface TokenOwnerPath extends InIssuer {
-  userId: string
-}
 
 interface TokenOwner {
   status: string
@@ -37,10 +33,7 @@ const ownerText = `
  * limits (docs/contract.md#limits-under-parallel-requests).
  * @throws not_found, invalid_request if the user is not active
  */
-export async function lockTokenOwner(
-  context: Context,
-  { accountId, issuerId, userId }: TokenOwnerPath,
-): Promise<TokenOwner> {
+export async function lockTokenOwner(context: Context, { accountId, issuerId, userId }: InUser): Promise<TokenOwner> {
   const [owner] = await sql<TokenOwner>(context.db, ownerText, userId, issuerId, accountId)
   if (!owner) throw notFound('user')
   if (owner.status !== 'active')
@@ -57,7 +50,7 @@ export async function lockTokenOwner(
  */
 export function resolveTokenScopes(
   context: Context,
-  path: TokenOwnerPath,
+  path: InUser,
   owner: TokenOwner,
   { scopes }: Restrictions,
 ): string[] {

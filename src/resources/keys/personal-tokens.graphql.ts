@@ -31,7 +31,7 @@ export class PersonalTokenResolver {
   })
   @Scope('issuers.users.tokens', 'read')
   personalTokens(@Ctx() context: Context, @Args() path: UserPath, @Args() filter: PersonalTokenFilter) {
-    return listPersonalTokens(context, path, filter, filter)
+    return listPersonalTokens(context, path, filter)
   }
 
   @Query(() => PersonalToken, {

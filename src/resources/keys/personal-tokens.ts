@@ -7,7 +7,7 @@ import { ApiError, insufficientScope, notFound } from '../../kernel/errors.js'
 import { newRow } from '../../kernel/ids.js'
 import { checkInput, requireFuture } from '../../kernel/input.js'
 import { limits } from '../../kernel/limits.js'
-import { checkPageLimit, type Page, type PageRequest, toPage } from '../../kernel/pagination.js'
+import { checkPageLimit, type Page, toPage } from '../../kernel/pagination.js'
 import { coversScope, isPlatformScope } from '../../kernel/scopes.js'
 import type { Context } from '../../platform/context.js'
 import { runInBatches } from '../../platform/jobs/batch-delete.js'
@@ -17,20 +17,22 @@ import { recordEvent } from '../events/record-event.js'
 import { updateWithOptimisticLock } from '../optimistic-lock.js'
 import {
   deletedUserStatuses,
-  type InAccount,
+  type InUser,
   newestFirst,
   requireUser,
   whereIssuerNotDeleted,
   whereOlderThanCursor,
 } from '../resource-path.js'
-import { createRules, type PersonalTokenStatus, revokeRules } from './personal-token.js'
+import {
+  createRules,
+  type PersonalTokenFilter,
+  type PersonalTokenStatus,
+  revokeRules,
+  type TokenPath,
+} from './personal-token.js'
 import { signPersonalToken } from './personal-token-jwt.js'
-import { checkRestrictions, lockTokenOwner, resolveTokenScopes, type TokenOwnerPath } from './personal-token-owner.js'
+import { checkRestrictions, lockTokenOwner, resolveTokenScopes } from './personal-token-owner.js'
 import { requireNoWiderReach } from './restrictions.js'
-
-export interface TokenPath extends InAccount {
-  tokenId: string
-}
 
 /** A personal token with the status of its user, from which `tokenStatus` computes the status of the token. */
 export type TokenWithUser = PersonalToken & { user: Pick<User, 'status'> }
@@ -56,19 +58,18 @@ export function whereTokenReadable(context: Context): Prisma.PersonalTokenWhereI
 /** Lists the tokens of a user, newest first. The cursor is a token id. */
 export async function listPersonalTokens(
   context: Context,
-  path: TokenOwnerPath,
-  filter: { status?: PersonalTokenStatus | null },
-  request: PageRequest,
+  path: InUser,
+  filter: PersonalTokenFilter,
 ): Promise<Page<TokenWithUser>> {
   const { accountId, issuerId, userId } = path
-  const limit = checkPageLimit(request)
+  const limit = checkPageLimit(filter)
   const rows = await context.db.personalToken.findMany({
     where: {
       AND: [
         { userId, issuerId, accountId, user: { is: whereUserNotDeleted } },
         whereTokenReadable(context),
         whereTokenStatus(context, filter.status),
-        whereOlderThanCursor('tok', request.cursor),
+        whereOlderThanCursor('tok', filter.cursor),
       ],
     },
     orderBy: newestFirst,
@@ -126,7 +127,7 @@ export interface PersonalTokenWithJwt {
  */
 export async function createPersonalToken(
   context: Context,
-  path: TokenOwnerPath,
+  path: InUser,
   input: unknown,
 ): Promise<PersonalTokenWithJwt> {
   const { type: _, restrictions, metadata, ...values } = checkInput(createRules, input)

@@ -14,7 +14,7 @@ export class NoteResolver {
   })
   @Scope('notes', 'read')
   notes(@Ctx() context: Context, @Args() { accountId }: AccountPath, @Args() filter: NoteFilter) {
-    return listNotes(context, { accountId }, filter, filter)
+    return listNotes(context, { accountId }, filter)
   }
 
   @Query(() => NoteCount, { nullable: true, description: 'Counts the notes about a resource.' })
@@ -29,7 +29,7 @@ export class NoteResolver {
   })
   @Scope('notes', 'read')
   noteBacklinks(@Ctx() context: Context, @Args() { accountId }: AccountPath, @Args() args: BacklinkArgs) {
-    return listBacklinks(context, { accountId }, args, args)
+    return listBacklinks(context, { accountId }, args)
   }
 
   @Query(() => Note, { nullable: true, description: 'Returns a note with its mentions and references.' })

@@ -3,7 +3,7 @@ import { invalidField, notFound } from '../../kernel/errors.js'
 import { isId, newRow } from '../../kernel/ids.js'
 import { checkInput } from '../../kernel/input.js'
 import { limits } from '../../kernel/limits.js'
-import { checkPageLimit, invalidCursor, type Page, type PageRequest } from '../../kernel/pagination.js'
+import { checkPageLimit, invalidCursor, type Page } from '../../kernel/pagination.js'
 import type { Context } from '../../platform/context.js'
 import { type Note, type NoteMention, type NoteReference, type Prisma } from '../../platform/postgres/database.js'
 import { transaction } from '../../platform/postgres/transaction.js'
@@ -13,30 +13,23 @@ import { recordEvent } from '../events/record-event.js'
 import { updateWithOptimisticLock } from '../optimistic-lock.js'
 import { type InAccount, requireAccount } from '../resource-path.js'
 import { type NameSearch, searchNames } from '../search.js'
-import { parseLinks, type ReferenceType } from './links.js'
-import { createRules, updateRules } from './note.js'
+import { parseLinks } from './links.js'
+import {
+  type BacklinkArgs,
+  createRules,
+  type NoteFilter,
+  type NotePath,
+  type NoteSubjectArgs,
+  updateRules,
+} from './note.js'
 import { requireSubject } from './subjects.js'
 
 export type NoteWithLinks = Note & { mentions: NoteMention[]; references: NoteReference[] }
-
-export interface NotePath extends InAccount {
-  noteId: string
-}
 
 export const linksInclude = {
   mentions: { orderBy: { position: 'asc' } },
   references: { orderBy: { position: 'asc' } },
 } satisfies Prisma.NoteInclude
-
-export interface NoteFilter {
-  subjectType?: string | null
-  subjectId?: string | null
-  issuerId?: string | null
-  createdBy?: string | null
-  pinned?: boolean | null
-  mentionsUserId?: string | null
-  search?: string | null
-}
 
 /**
  * SQL: the indexed expression for searches, which is the beginning of the text in lower case, without leading Markdown
@@ -55,9 +48,9 @@ const searchKeySql = (text: string): string => `lower(left(ltrim(${text}, '#*>-@
 export async function listNotes(
   context: Context,
   { accountId }: InAccount,
-  { subjectType, subjectId, issuerId, createdBy, pinned, mentionsUserId, search }: NoteFilter,
-  request: PageRequest,
+  request: NoteFilter,
 ): Promise<Page<NoteWithLinks>> {
+  const { subjectType, subjectId, issuerId, createdBy, pinned, mentionsUserId, search } = request
   const limit = checkPageLimit(request)
   if (typeof subjectId === 'string' && typeof subjectType !== 'string') {
     throw invalidField('subjectId', 'needs_subject_type', 'requires subject_type.')
@@ -152,7 +145,7 @@ function rangesAfter(position: CursorPosition | undefined): Prisma.NoteWhereInpu
 export async function countNotes(
   context: Context,
   { accountId }: InAccount,
-  { subjectType, subjectId }: { subjectType: string; subjectId: string },
+  { subjectType, subjectId }: NoteSubjectArgs,
 ): Promise<{ count: number }> {
   const count = await context.db.note.count({ where: { accountId, subjectType, subjectId } })
   if (count === 0) await requireAccount(context, { accountId })
@@ -163,12 +156,11 @@ export async function countNotes(
 export async function listBacklinks(
   context: Context,
   { accountId }: InAccount,
-  { refType, refId }: { refType: ReferenceType; refId: string },
-  request: { limit?: number | null },
+  args: BacklinkArgs,
 ): Promise<Page<NoteWithLinks>> {
-  const limit = checkPageLimit(request, limits.maxBacklinksPageLimit, limits.defaultBacklinksPageLimit)
+  const limit = checkPageLimit(args, limits.maxBacklinksPageLimit, limits.defaultBacklinksPageLimit)
   const rows = await context.db.noteReference.findMany({
-    where: { accountId, type: refType, refId },
+    where: { accountId, type: args.refType, refId: args.refId },
     orderBy: { noteId: 'desc' },
     take: limit,
     select: { note: { include: linksInclude } },

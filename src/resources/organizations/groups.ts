@@ -5,7 +5,7 @@
 import { conflict, notFound } from '../../kernel/errors.js'
 import { newRow } from '../../kernel/ids.js'
 import { checkInput } from '../../kernel/input.js'
-import { checkPageLimit, type Page, type PageRequest, toPage } from '../../kernel/pagination.js'
+import { checkPageLimit, type Page, toPage } from '../../kernel/pagination.js'
 import type { Context } from '../../platform/context.js'
 import { type Prisma, sql } from '../../platform/postgres/database.js'
 import { isDuplicate } from '../../platform/postgres/errors.js'
@@ -13,6 +13,7 @@ import { transaction } from '../../platform/postgres/transaction.js'
 import { requireGrantableMemberScopes } from '../authority.js'
 import { type Changes, changesBetween } from '../events/event-fields.js'
 import { recordEvent } from '../events/record-event.js'
+import type { SearchablePageArgs } from '../graphql-types.js'
 import { updateWithOptimisticLock } from '../optimistic-lock.js'
 import {
   deletedUserStatuses,
@@ -24,13 +25,16 @@ import {
   whereOlderThanCursor,
 } from '../resource-path.js'
 import { searchNames } from '../search.js'
-import { addMemberRules, createRules, updateRules } from './group.js'
+import {
+  addMemberRules,
+  createRules,
+  type GroupMemberFilter,
+  type GroupMemberPath,
+  type GroupPath,
+  updateRules,
+} from './group.js'
 import { listMembers } from './member-list.js'
-import { effectiveScopes, getMember, lockMember, type Member, type MemberPath, memberEventSubject } from './members.js'
-
-export interface GroupPath extends InOrganization {
-  groupId: string
-}
+import { effectiveScopes, getMember, lockMember, type Member, memberEventSubject } from './members.js'
 
 const memberNotDeleted = { member: { is: { user: { is: { status: { notIn: deletedUserStatuses } } } } } }
 export const groupInclude = {
@@ -52,7 +56,7 @@ const groupFilter = ({ accountId, issuerId, orgId }: InOrganization): Prisma.Org
 export async function listGroups(
   context: Context,
   path: InOrganization,
-  request: PageRequest & { search?: string | null },
+  request: SearchablePageArgs,
 ): Promise<Page<Group>> {
   const limit = checkPageLimit(request)
   const { accountId, issuerId, orgId } = path
@@ -169,10 +173,9 @@ const groupLockOptions = (path: GroupPath, ifMatch: string | null | undefined) =
 export async function listGroupMembers(
   context: Context,
   path: GroupPath,
-  request: PageRequest & { search?: string | null },
+  filter: GroupMemberFilter,
 ): Promise<Page<Member>> {
-  const { search = null } = request
-  const page = await listMembers(context, path, { groupId: path.groupId, search }, request)
+  const page = await listMembers(context, path, { ...filter, groupId: path.groupId })
   if (page.data.length === 0) await getGroup(context, path)
   return page
 }
@@ -191,7 +194,7 @@ export async function addGroupMember(context: Context, path: GroupPath, input: u
 }
 
 /** @throws not_found, also if the member is not in the group */
-export async function removeGroupMember(context: Context, path: GroupPath & MemberPath): Promise<void> {
+export async function removeGroupMember(context: Context, path: GroupMemberPath): Promise<void> {
   const { groupId } = path
   await changeGroupMembership(context, path, async (tx, before, isInGroup) => {
     if (!isInGroup) throw notFound('member of this group')
@@ -205,7 +208,7 @@ export async function removeGroupMember(context: Context, path: GroupPath & Memb
  */
 async function changeGroupMembership(
   context: Context,
-  path: GroupPath & MemberPath,
+  path: GroupMemberPath,
   change: (tx: Context, before: Member, isInGroup: boolean) => Promise<void>,
 ): Promise<Member> {
   const { groupId } = path

@@ -37,7 +37,7 @@ export class InvitationResolver {
   })
   @Scope('issuers.organizations.members', 'read')
   organizationInvitations(@Ctx() context: Context, @Args() path: OrganizationPath, @Args() filter: InvitationFilter) {
-    return listInvitations(context, path, filter, filter)
+    return listInvitations(context, path, filter)
   }
 
   @Query(() => OrganizationInvitation, {
@@ -114,7 +114,7 @@ export class OrganizationInvitationsResolver {
     return relatedPage(context, page, {
       key: id,
       firstPages: newestInvitationsOf,
-      list: () => listInvitations(context, { accountId, issuerId, orgId: id }, {}, page),
+      list: () => listInvitations(context, { accountId, issuerId, orgId: id }, page),
     })
   }
 }

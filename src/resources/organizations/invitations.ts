@@ -6,7 +6,7 @@ import { badRequest, conflict, notFound } from '../../kernel/errors.js'
 import { newRow } from '../../kernel/ids.js'
 import { checkInput } from '../../kernel/input.js'
 import { limits } from '../../kernel/limits.js'
-import { checkPageLimit, type Page, type PageRequest, toPage } from '../../kernel/pagination.js'
+import { checkPageLimit, type Page, toPage } from '../../kernel/pagination.js'
 import { DAY } from '../../kernel/time.js'
 import type { Context } from '../../platform/context.js'
 import { randomSecret, sha256 } from '../../platform/crypto/secrets.js'
@@ -29,12 +29,8 @@ import {
 } from '../resource-path.js'
 import { searchNames } from '../search.js'
 import { usernameKeyOf } from '../users/usernames.js'
-import { createRules, type InvitationStatus } from './invitation.js'
+import { createRules, type InvitationFilter, type InvitationPath, type InvitationStatus } from './invitation.js'
 import { requireGroups, userNotDeleted } from './members.js'
-
-export interface InvitationPath extends InOrganization {
-  invitationId: string
-}
 
 export interface InvitationWithToken {
   invitation: OrganizationInvitation
@@ -61,10 +57,9 @@ const invitationFilter = ({ accountId, issuerId, orgId }: InOrganization): Prism
 export async function listInvitations(
   context: Context,
   path: InOrganization,
-  filter: { status?: string | null; search?: string | null },
-  request: PageRequest,
+  filter: InvitationFilter,
 ): Promise<Page<OrganizationInvitation>> {
-  const limit = checkPageLimit(request)
+  const limit = checkPageLimit(filter)
   const { accountId, issuerId, orgId } = path
   const searchOptions = {
     table: 'organization_invitations',
@@ -76,14 +71,14 @@ export async function listInvitations(
     context,
     { ...searchOptions, ...statusSql(context, filter.status) },
     filter.search,
-    request,
+    filter,
   )
   const rows = await context.db.organizationInvitation.findMany({
     where: {
       AND: [
         invitationFilter(path),
         statusFilter(context, filter.status),
-        found?.where ?? whereOlderThanCursor('inv', request.cursor),
+        found?.where ?? whereOlderThanCursor('inv', filter.cursor),
       ],
     },
     orderBy: newestFirst,

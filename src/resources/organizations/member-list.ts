@@ -1,7 +1,7 @@
 /** Lists and searches the members of an organization (docs/contract.md#organization-endpoints). */
 import { insufficientScope } from '../../kernel/errors.js'
 import { idTimestamp } from '../../kernel/ids.js'
-import { checkPageLimit, type Page, type PageRequest, toPage } from '../../kernel/pagination.js'
+import { checkPageLimit, type Page, toPage } from '../../kernel/pagination.js'
 import { coversScope } from '../../kernel/scopes.js'
 import type { Context } from '../../platform/context.js'
 import { type Prisma, sql } from '../../platform/postgres/database.js'
@@ -13,15 +13,11 @@ import {
   whereOlderThanCursor,
 } from '../resource-path.js'
 import { notDeletedSql, searchConditions, searchPatterns } from '../users/listing.js'
+import type { MemberFilter } from './member.js'
 import { type Member, memberInclude, membersFilter } from './members.js'
 
-interface MemberFilter {
-  status?: string | null
-  /** An effective scope, which can come from the organization or a group. */
-  scope?: string | null
+interface ListedMembers extends MemberFilter {
   groupId?: string
-  /** A prefix of the user's username, name or email address. */
-  search?: string | null
 }
 
 /**
@@ -32,14 +28,13 @@ interface MemberFilter {
 export async function listMembers(
   context: Context,
   path: InOrganization,
-  filter: MemberFilter,
-  request: PageRequest,
+  filter: ListedMembers,
 ): Promise<Page<Member>> {
-  const limit = checkPageLimit(request)
+  const limit = checkPageLimit(filter)
   if (filter.search) requireUserReadScope(context, path)
   const scopeSources = filter.scope ? await findScopeSources(context, path, filter.scope) : undefined
   const found = filter.search
-    ? await searchMembers(context, path, filter, filter.search, scopeSources, request, limit)
+    ? await searchMembers(context, path, filter, filter.search, scopeSources, limit)
     : undefined
   const rows = await context.db.organizationMember.findMany({
     relationLoadStrategy: 'join',
@@ -49,7 +44,7 @@ export async function listMembers(
         filter.status ? { status: filter.status } : {},
         scopeSources ? { status: 'active', ...effectiveScopeFilter(scopeSources) } : {},
         filter.groupId ? { groups: { some: { groupId: filter.groupId } } } : {},
-        found ? { id: { in: found.slice(0, limit) } } : whereOlderThanCursor('mem', request.cursor),
+        found ? { id: { in: found.slice(0, limit) } } : whereOlderThanCursor('mem', filter.cursor),
       ],
     },
     include: memberInclude,
@@ -95,10 +90,9 @@ const searchText = `
 async function searchMembers(
   { db }: Context,
   { accountId, issuerId, orgId }: InOrganization,
-  { status, groupId }: MemberFilter,
+  { status, groupId, cursor }: ListedMembers,
   text: string,
   scopeSources: ScopeSources | undefined,
-  { cursor }: PageRequest,
   limit: number,
 ): Promise<string[]> {
   const last = whereBelowCursor('mem', cursor).id?.lt

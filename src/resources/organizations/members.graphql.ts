@@ -29,7 +29,7 @@ export class MemberResolver {
   })
   @Scope('issuers.organizations.members', 'read')
   organizationMembers(@Ctx() context: Context, @Args() path: OrganizationPath, @Args() filter: MemberFilter) {
-    return listMembers(context, path, filter, filter)
+    return listMembers(context, path, filter)
   }
 
   @Query(() => OrganizationMember, { nullable: true, description: 'Returns the membership of a user.' })
@@ -127,7 +127,7 @@ export class OrganizationMembersResolver {
     return relatedPage(context, page, {
       key: id,
       firstPages: newestMembersOf,
-      list: () => listMembers(context, { accountId, issuerId, orgId: id }, {}, page),
+      list: () => listMembers(context, { accountId, issuerId, orgId: id }, page),
     })
   }
 }

@@ -15,12 +15,7 @@ import { changesBetween } from '../events/event-fields.js'
 import { recordEvent } from '../events/record-event.js'
 import { updateWithOptimisticLock } from '../optimistic-lock.js'
 import { deletedUserStatuses, type InOrganization, lockOrganization, whereIssuerNotDeleted } from '../resource-path.js'
-import { createRules, type OrganizationMember, updateRules } from './member.js'
-
-/** Path of a member; `memberId` is the id of the user. */
-export interface MemberPath extends InOrganization {
-  memberId: string
-}
+import { createRules, type MemberPath, type OrganizationMember, updateRules } from './member.js'
 
 /** Prisma include: the groups and the organization, from which `effectiveScopes` reads. */
 export const memberInclude = {

@@ -207,7 +207,7 @@ export const createRules = createRulesOf(Organization)
 export const updateRules = updateRulesOf(Organization)
 
 @ArgsType()
-export class OrganizationFilterArgs extends SearchablePageArgs {
+export class OrganizationFilter extends SearchablePageArgs {
   @Field(() => OrganizationStatus, { nullable: true, description: 'Lists only organizations with this status.' })
   status?: OrganizationStatus | null
   @Field(() => Boolean, { nullable: true, description: 'Lists only organizations with this value of `sso.enabled`.' })

@@ -13,7 +13,7 @@ import { ApiKey, ApiKeyPage } from '../keys/api-key.js'
 import { listApiKeys } from '../keys/api-keys.js'
 import { apiKeysOfOrganizations } from '../keys/relations.js'
 import { User } from '../users/user.js'
-import { Organization, OrganizationFilterArgs, OrganizationPage } from './organization.js'
+import { Organization, OrganizationFilter, OrganizationPage } from './organization.js'
 import { organizationsById, organizationsOfUsers } from './organization-loaders.js'
 import {
   createOrganization,
@@ -30,8 +30,8 @@ export class OrganizationResolver {
     description: 'Lists the organizations of an issuer, newest first; with `search`, in the order of their names.',
   })
   @Scope('issuers.organizations', 'read')
-  organizations(@Ctx() context: Context, @Args() path: IssuerPath, @Args() filter: OrganizationFilterArgs) {
-    return listOrganizations(context, path, filter, filter)
+  organizations(@Ctx() context: Context, @Args() path: IssuerPath, @Args() filter: OrganizationFilter) {
+    return listOrganizations(context, path, filter)
   }
 
   @Query(() => Organization, {
@@ -87,7 +87,7 @@ export class OrganizationResolver {
     const keys = await relatedPage(context, page, {
       key: id,
       firstPages: apiKeysOfOrganizations,
-      list: () => listApiKeys(context, { accountId, issuerId, orgId: id }, {}, page),
+      list: () => listApiKeys(context, { accountId, issuerId, orgId: id }, page),
     })
     return { ...keys, data: keys.data.map((key) => ({ ...key, suspended: status === 'suspended' })) }
   }

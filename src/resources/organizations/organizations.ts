@@ -6,7 +6,7 @@
 import { conflict, invalidField } from '../../kernel/errors.js'
 import { newRow } from '../../kernel/ids.js'
 import { checkInput, checkMergedMetadata } from '../../kernel/input.js'
-import { checkPageLimit, type Page, type PageRequest, toPage } from '../../kernel/pagination.js'
+import { checkPageLimit, type Page, toPage } from '../../kernel/pagination.js'
 import type { Context } from '../../platform/context.js'
 import { type Organization, Prisma, sql } from '../../platform/postgres/database.js'
 import { transaction } from '../../platform/postgres/transaction.js'
@@ -27,17 +27,7 @@ import {
 import { searchNames } from '../search.js'
 import { requireAuthorityToChange, requireGrantableScopeLists } from './authority.js'
 import { insertMember } from './members.js'
-import { createRules, type OrganizationStatus, type OrganizationValues, updateRules } from './organization.js'
-
-/** Filters of the list; null and undefined mean no filter. */
-export interface OrganizationFilter {
-  status?: OrganizationStatus | null
-  ssoEnabled?: boolean | null
-  ssoOnly?: boolean | null
-  mfaRequired?: boolean | null
-  invitationEnabled?: boolean | null
-  search?: string | null
-}
+import { createRules, type OrganizationFilter, type OrganizationValues, updateRules } from './organization.js'
 
 /**
  * Lists organizations, newest first. With `search`, lists those whose name begins with the text, or the one with this
@@ -48,23 +38,22 @@ export async function listOrganizations(
   context: Context,
   path: InIssuer,
   filter: OrganizationFilter,
-  request: PageRequest,
 ): Promise<Page<Organization>> {
   const { accountId, issuerId } = path
   const { status, ssoEnabled, ssoOnly, mfaRequired, invitationEnabled } = filter
-  const limit = checkPageLimit(request)
+  const limit = checkPageLimit(filter)
   const flags = Object.entries({ ssoEnabled, ssoOnly, mfaRequired, invitationEnabled }).filter(
     ([, value]) => typeof value === 'boolean',
   )
   const where = { accountId, issuerId, status, ...Object.fromEntries(flags) }
-  const found = await searchNames(context, { table: 'organizations', prefix: 'org', where }, filter.search, request)
+  const found = await searchNames(context, { table: 'organizations', prefix: 'org', where }, filter.search, filter)
   const rows = await context.db.organization.findMany({
     where: {
       AND: [
         { accountId, issuerId, ...whereIssuerNotDeleted },
         status ? { status } : {},
         Object.fromEntries(flags),
-        found?.where ?? whereOlderThanCursor('org', request.cursor),
+        found?.where ?? whereOlderThanCursor('org', filter.cursor),
       ],
     },
     orderBy: newestFirst,

@@ -17,11 +17,12 @@ import { type Changes, changesBetween } from '../events/event-fields.js'
 import { recordEvent } from '../events/record-event.js'
 import { hasValues } from '../optimistic-lock.js'
 import { type InAccount, newestFirst, requireAccount, whereOlderThanCursor } from '../resource-path.js'
-import { createRules, type PaymentMethod as PaymentMethodFields, updateRules } from './payment-method.js'
-
-export interface PaymentMethodPath extends InAccount {
-  methodId: string
-}
+import {
+  createRules,
+  type PaymentMethod as PaymentMethodFields,
+  type PaymentMethodPath,
+  updateRules,
+} from './payment-method.js'
 
 /** Lists payment methods, newest first, including removed ones. @throws not_found */
 export async function listPaymentMethods(

@@ -1,14 +1,10 @@
 /** Reads sessions with their current status (docs/contract.md#session-fields). */
 import { notFound } from '../../kernel/errors.js'
-import { checkPageLimit, type Page, type PageRequest, toPage } from '../../kernel/pagination.js'
+import { checkPageLimit, type Page, toPage } from '../../kernel/pagination.js'
 import type { Context } from '../../platform/context.js'
 import { type Session, sql } from '../../platform/postgres/database.js'
-import { deletedUserStatuses, type InIssuer, type InUser, requireUser, whereBelowCursor } from '../resource-path.js'
-import type { SessionStatus } from './session.js'
-
-export interface SessionPath extends InIssuer {
-  sessionId: string
-}
+import { deletedUserStatuses, type InUser, requireUser, whereBelowCursor } from '../resource-path.js'
+import type { SessionFilter, SessionPath, SessionStatus } from './session.js'
 
 /** A session with its current status instead of the stored one. */
 export type SessionWithCurrentStatus = Omit<Session, 'status'> & { status: SessionStatus }
@@ -49,12 +45,11 @@ const listText = (extraCondition: string): string => `
 export async function listSessions(
   context: Context,
   path: InUser,
-  filter: { status?: SessionStatus | null },
-  request: PageRequest,
+  filter: SessionFilter,
 ): Promise<Page<SessionWithCurrentStatus>> {
   const { accountId, issuerId, userId } = path
-  const limit = checkPageLimit(request)
-  const cursor = whereBelowCursor('ses', request.cursor).id?.lt ?? null
+  const limit = checkPageLimit(filter)
+  const cursor = whereBelowCursor('ses', filter.cursor).id?.lt ?? null
   const values = [
     accountId,
     issuerId,

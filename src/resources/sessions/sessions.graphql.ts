@@ -29,7 +29,7 @@ export class SessionResolver {
   @Query(() => SessionPage, { nullable: true, description: 'Lists the sessions of a user, newest first.' })
   @Scope('issuers.sessions', 'read')
   sessions(@Ctx() context: Context, @Args() path: UserPath, @Args() filter: SessionFilter) {
-    return listSessions(context, path, filter, filter)
+    return listSessions(context, path, filter)
   }
 
   @Query(() => Session, { nullable: true, description: 'Returns a session. Null with an error for an unknown id.' })

@@ -10,8 +10,8 @@ import { transaction } from '../../platform/postgres/transaction.js'
 import { requireAuthorityOfUser } from '../authority.js'
 import type { EventType } from '../events/event-catalog.js'
 import { recordEvent } from '../events/record-event.js'
-import { revokeRules, suspendRules } from './session.js'
-import { getSession, lockSession, type SessionPath, type SessionWithCurrentStatus } from './session-queries.js'
+import { revokeRules, type SessionPath, suspendRules } from './session.js'
+import { getSession, lockSession, type SessionWithCurrentStatus } from './session-queries.js'
 import { endSessions } from './sessions.js'
 
 /**

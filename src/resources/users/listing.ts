@@ -3,18 +3,14 @@
  * starts at the cursor, so the cost of a page does not depend on its position in the list.
  */
 import { snakeCase } from '../../kernel/field-names.js'
-import { checkPageLimit, type Page, type PageRequest, toPage } from '../../kernel/pagination.js'
+import { checkPageLimit, type Page, toPage } from '../../kernel/pagination.js'
 import type { Context } from '../../platform/context.js'
 import { sql, type User as UserRow } from '../../platform/postgres/database.js'
 import { propertiesOf } from '../declaration.js'
 import { type InIssuer, type InUser, requireIssuer, whereBelowCursor } from '../resource-path.js'
-import { User } from './user.js'
+import type { ApprovalFilter } from './approval.js'
+import { User, type UserFilter } from './user.js'
 import { usernameKeyOf } from './usernames.js'
-
-export interface UserFilter {
-  status?: string | null
-  search?: string | null
-}
 
 /** A user with the hashed username instead of the username. */
 export type ListedUser = Omit<UserRow, 'usernameKey' | 'usernameHash' | 'purgeAt'>
@@ -87,14 +83,9 @@ const LAST_ID = `usr_${'z'.repeat(27)}`
  * only if `filter.status` selects them and there is no search.
  * @throws invalid_request, not_found for the issuer
  */
-export async function listUsers(
-  context: Context,
-  path: InIssuer,
-  filter: UserFilter,
-  request: PageRequest,
-): Promise<Page<ListedUser>> {
-  const limit = checkPageLimit(request)
-  const from = whereBelowCursor('usr', request.cursor).id?.lt ?? LAST_ID
+export async function listUsers(context: Context, path: InIssuer, filter: UserFilter): Promise<Page<ListedUser>> {
+  const limit = checkPageLimit(filter)
+  const from = whereBelowCursor('usr', filter.cursor).id?.lt ?? LAST_ID
   const values = [path.accountId, path.issuerId, from, limit + 1]
   const rows = await (filter.search
     ? searchUsers(context, searchNewestText, values, filter.search, filter.status)
@@ -110,13 +101,13 @@ export async function listUsers(
 export async function listUsersPendingApproval(
   context: Context,
   path: InIssuer,
-  request: PageRequest & { search?: string | null },
+  filter: ApprovalFilter,
 ): Promise<Page<ListedUser>> {
-  const limit = checkPageLimit(request)
-  const from = whereBelowCursor('usr', request.cursor).id?.lt ?? ''
+  const limit = checkPageLimit(filter)
+  const from = whereBelowCursor('usr', filter.cursor).id?.lt ?? ''
   const values = [path.accountId, path.issuerId, from, limit + 1]
-  const rows = await (request.search
-    ? searchUsers(context, searchOldestText, values, request.search, 'pending_approval')
+  const rows = await (filter.search
+    ? searchUsers(context, searchOldestText, values, filter.search, 'pending_approval')
     : context.query<ListedUserRow>('users-pending-approval', pendingApprovalText, [...values, 'pending_approval']))
   if (rows.length === 0) await requireIssuer(context, path)
   return toPage(rows, limit)

@@ -41,7 +41,7 @@ export class UserResolver {
   })
   @Scope('issuers.users', 'read')
   users(@Ctx() context: Context, @Args() path: IssuerPath, @Args() filter: UserFilter) {
-    return listUsers(context, path, filter, filter)
+    return listUsers(context, path, filter)
   }
 
   @Query(() => User, {
@@ -89,7 +89,7 @@ export class UserResolver {
   @FieldResolver(() => SessionPage, { nullable: true, description: 'The sessions of the user, newest first.' })
   @Scope('issuers.sessions', 'read')
   sessions(@Ctx() context: Context, @Root() user: UserRow, @Args() page: RelationArgs) {
-    const list = () => listSessions(context, userPathOf(user), {}, page)
+    const list = () => listSessions(context, userPathOf(user), page)
     return relatedPage(context, page, { key: user.id, firstPages: sessionsOf, list })
   }
 
@@ -106,7 +106,7 @@ export class UserResolver {
   })
   @Scope('issuers.users.tokens', 'read')
   tokens(@Ctx() context: Context, @Root() user: UserRow, @Args() page: RelationArgs) {
-    const list = () => listPersonalTokens(context, userPathOf(user), {}, page)
+    const list = () => listPersonalTokens(context, userPathOf(user), page)
     return relatedPage(context, page, { key: user.id, firstPages: tokensOfUsers, list })
   }
 

@@ -18,7 +18,7 @@ export class WebhookDeliveryResolver {
   })
   @Scope('webhooks', 'read')
   webhookDeliveries(@Ctx() context: Context, @Args() path: WebhookPath, @Args() filter: DeliveryFilter) {
-    return listDeliveries(context, path, filter, filter)
+    return listDeliveries(context, path, filter)
   }
 
   @Mutation(() => WebhookDelivery, {

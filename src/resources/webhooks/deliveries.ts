@@ -6,26 +6,17 @@ import { badRequest, conflict, invalidFields, notFound } from '../../kernel/erro
 import { idTimestamp, isId, newRow } from '../../kernel/ids.js'
 import { checkInput } from '../../kernel/input.js'
 import { limits } from '../../kernel/limits.js'
-import { checkPageLimit, invalidCursor, type Page, type PageRequest, toPage } from '../../kernel/pagination.js'
+import { checkPageLimit, invalidCursor, type Page, toPage } from '../../kernel/pagination.js'
 import type { Context } from '../../platform/context.js'
 import { type Prisma, sql, type WebhookDelivery } from '../../platform/postgres/database.js'
 import { notify } from '../../platform/postgres/notifications.js'
 import { transaction } from '../../platform/postgres/transaction.js'
 import { checkEventTypes, SqlConditions, statementName } from '../events/event-list.js'
 import { eventOrigin } from '../events/record-event.js'
-import { type DeliveryFilterStatus, redeliverRules } from './delivery.js'
+import { type DeliveryFilter, type DeliveryFilterStatus, type DeliveryPath, redeliverRules } from './delivery.js'
 import { toEventRecord } from './payload.js'
-import { getWebhook, type WebhookPath } from './webhooks.js'
-
-/** Filters of the list; null and undefined mean no filter. */
-export interface DeliveryFilter {
-  eventType?: string | null
-  status?: DeliveryFilterStatus | null
-  /** Earliest time of creation, inclusive (Unix milliseconds). */
-  after?: number | null
-  /** Latest time of creation, exclusive (Unix milliseconds). */
-  before?: number | null
-}
+import type { WebhookPath } from './webhook.js'
+import { getWebhook } from './webhooks.js'
 
 const deliveryColumns = `d.id, d.account_id AS "accountId", d.webhook_id AS "webhookId", d.event_id AS "eventId",
   d.event_at AS "eventAt", d.event_type AS "eventType", d.status, d.attempt_count AS "attemptCount",
@@ -46,11 +37,10 @@ const statusConditions: Record<DeliveryFilterStatus, string> = {
 export async function listDeliveries(
   context: Context,
   path: WebhookPath,
-  { eventType, status, after, before }: DeliveryFilter,
-  request: PageRequest,
+  filter: DeliveryFilter,
 ): Promise<Page<WebhookDelivery>> {
-  const limit = checkPageLimit(request)
-  const { cursor } = request
+  const { eventType, status, after, before, cursor } = filter
+  const limit = checkPageLimit(filter)
   // The event catalog does not contain the test event.
   if (eventType !== 'webhook.test') checkDeliveryEventType(eventType)
   const conditions = new SqlConditions()
@@ -124,10 +114,7 @@ async function insertDelivery(context: Context, delivery: NewDelivery): Promise<
  * `pending` or `failing` delivery becomes due immediately. A `delivering` delivery is returned unchanged.
  * @throws not_found, conflict for a disabled webhook
  */
-export async function redeliverDelivery(
-  context: Context,
-  path: WebhookPath & { deliveryId: string },
-): Promise<WebhookDelivery> {
+export async function redeliverDelivery(context: Context, path: DeliveryPath): Promise<WebhookDelivery> {
   const { id: webhookId, accountId } = await requireEnabledWebhook(context, path)
   return transaction(context, async (tx) => {
     const where = { id: path.deliveryId, webhookId, accountId }

@@ -37,7 +37,7 @@ export class WebhookResolver {
   @Query(() => WebhookPage, { nullable: true, description: 'Lists the webhooks of an account, newest first.' })
   @Scope('webhooks', 'read')
   webhooks(@Ctx() context: Context, @Args() { accountId }: AccountPath, @Args() filter: WebhookFilter) {
-    return listWebhooks(context, { accountId }, filter, filter)
+    return listWebhooks(context, { accountId }, filter)
   }
 
   @Query(() => Webhook, {
@@ -102,7 +102,7 @@ export class WebhookResolver {
     return relatedPage(context, page, {
       key: id,
       firstPages: newestDeliveriesOf,
-      list: () => listDeliveries(context, { accountId, webhookId: id }, {}, page),
+      list: () => listDeliveries(context, { accountId, webhookId: id }, page),
     })
   }
 }

@@ -7,7 +7,7 @@ import { ApiError, invalidField, notFound } from '../../kernel/errors.js'
 import { newRow } from '../../kernel/ids.js'
 import { checkInput } from '../../kernel/input.js'
 import { limits } from '../../kernel/limits.js'
-import { checkPageLimit, type Page, type PageRequest, toPage } from '../../kernel/pagination.js'
+import { checkPageLimit, type Page, toPage } from '../../kernel/pagination.js'
 import { DAY } from '../../kernel/time.js'
 import type { Context } from '../../platform/context.js'
 import {
@@ -28,12 +28,8 @@ import { updateWithOptimisticLock } from '../optimistic-lock.js'
 import { requireRecentSignIn } from '../recent-sign-in.js'
 import { type InAccount, newestFirst, requireAccount, whereOlderThanCursor } from '../resource-path.js'
 import { decryptSecrets, encryptSecrets, generateSecrets, type Secrets } from './secrets.js'
-import { createRules, updateRules, type WebhookAuthType, type WebhookFilterStatus } from './webhook.js'
+import { createRules, updateRules, type WebhookAuthType, type WebhookFilter, type WebhookPath } from './webhook.js'
 import { addressError } from './webhook-url.js'
-
-export interface WebhookPath extends InAccount {
-  webhookId: string
-}
 
 /** A webhook with the rows from which its statistics are computed. */
 export type WebhookWithStatistics = Webhook & {
@@ -70,15 +66,15 @@ export const dayOf = (moment: number): number => Math.floor(moment / DAY)
 export async function listWebhooks(
   context: Context,
   { accountId }: InAccount,
-  { status }: { status?: WebhookFilterStatus | null },
-  request: PageRequest,
+  filter: WebhookFilter,
 ): Promise<Page<WebhookWithStatistics>> {
-  const limit = checkPageLimit(request)
+  const { status, cursor } = filter
+  const limit = checkPageLimit(filter)
   const statusFilter = status === 'active' ? { in: ['active', 'failing'] } : status
   const rows = await context.db.webhook.findMany({
     relationLoadStrategy: 'join',
     where: {
-      AND: [{ accountId, status: statusFilter ?? { not: 'deleted' } }, whereOlderThanCursor('whk', request.cursor)],
+      AND: [{ accountId, status: statusFilter ?? { not: 'deleted' } }, whereOlderThanCursor('whk', cursor)],
     },
     orderBy: newestFirst,
     take: limit + 1,

@@ -40,7 +40,7 @@ export interface IssuerState {
 export async function readIssuerState(context: Context, path: InIssuer): Promise<IssuerState> {
   const issuer = await requireIssuer(context, path)
   const methods = await readAllPages((cursor) => listAuthMethods(context, path, { limit: 100, cursor }))
-  const clients = await readAllPages((cursor) => listClients(context, path, {}, { limit: 100, cursor }))
+  const clients = await readAllPages((cursor) => listClients(context, path, { limit: 100, cursor }))
   return { issuer, methods: methods.reverse(), clients: clients.reverse() }
 }
 
