@@ -6,9 +6,10 @@
 
 import { GraphQLError, GraphQLScalarType } from 'graphql'
 import { GraphQLJSONObject } from 'graphql-scalars'
-import { Arg, ArgsType, Extensions, Field, ID, Int } from 'type-graphql'
+import { Arg, ArgsType, Extensions, Field, FieldResolver, ID, Int, Query } from 'type-graphql'
 import { limits } from '../kernel/limits.js'
 import type { PlatformScope, ScopeAction, ScopeResource } from '../kernel/scopes.js'
+import type { FieldType } from './declaration.js'
 
 export const JSONObject = GraphQLJSONObject
 
@@ -114,6 +115,12 @@ export const RecentSignIn = () => guardExtensions({ recentSignIn: true })
  * fields with `once: true` for these mutations only.
  */
 export const ReturnsSecret = (responseStorage: StorageOf = 'never') => guardExtensions({ responseStorage })
+
+/** A query. Its result is nullable, so that an error does not affect the other fields of the request. */
+export const NullableQuery = (type: FieldType, description: string) => Query(type, { nullable: true, description })
+
+/** A field that returns another resource or a page of a list. It is nullable for the same reason as a query. */
+export const Relation = (type: FieldType, description: string) => FieldResolver(type, { nullable: true, description })
 
 /** For relation fields that are part of the resource in `/v1`. */
 export const InRest = () => guardExtensions({ inRest: true })

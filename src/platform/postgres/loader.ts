@@ -42,20 +42,19 @@ export function pageLoader<T>(
 /**
  * Returns a page of a relation: the first page with the DataLoader for many parents, a later page with the list itself.
  * @param page the arguments of the relation
- * @param relation `key`: the key of the parent; `firstPages`: returns the first pages of many parents, see `pageLoader`;
- *   `list`: lists the entries of this parent after a cursor
+ * @param key the key of the parent
+ * @param loadFirstPages returns the first pages of many parents, see `pageLoader`
+ * @param list lists the entries of this parent after a cursor
  * @throws invalid_request for an invalid limit or cursor
  */
 export function relatedPage<T>(
   context: Context,
   page: PageRequest,
-  relation: {
-    key: string
-    firstPages: (context: Context, keys: readonly string[], limit: number) => Promise<Page<T>[]>
-    list: () => Promise<Page<T>>
-  },
+  key: string,
+  loadFirstPages: (context: Context, keys: readonly string[], limit: number) => Promise<Page<T>[]>,
+  list: () => Promise<Page<T>>,
 ): Promise<Page<T>> {
-  return page.cursor ? relation.list() : pageLoader(context, relation.firstPages, page.limit).load(relation.key)
+  return page.cursor ? list() : pageLoader(context, loadFirstPages, page.limit).load(key)
 }
 
 /** The batch functions by list and page size. Each must be the same function for all requests, see `loader`. */

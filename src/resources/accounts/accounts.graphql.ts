@@ -1,16 +1,18 @@
-import { Args, Ctx, FieldResolver, Mutation, Query, Resolver, Root } from 'type-graphql'
+import { Args, Ctx, FieldResolver, Mutation, Resolver, Root } from 'type-graphql'
 import type { Context } from '../../platform/context.js'
 import type { Account as AccountRow, Domain as DomainRow } from '../../platform/postgres/database.js'
 import { loader, relatedPage } from '../../platform/postgres/loader.js'
 import { CreateInput, UpdateInput } from '../declaration.js'
 import { EventPage } from '../events/event.js'
-import { eventLoaderKey, listEvents, newestEventsOf } from '../events/event-list.js'
+import { relatedEvents } from '../events/event-list.js'
 import {
   AccountPath,
   IdempotencyKey,
   IfMatch,
+  NullableQuery,
   OperatorOnly,
   RecentSignIn,
+  Relation,
   RelationArgs,
   ReturnsSecret,
   Scope,
@@ -41,17 +43,16 @@ import {
 
 @Resolver(() => Account)
 export class AccountResolver {
-  @Query(() => AccountPage, {
-    nullable: true,
-    description:
-      'Lists the accounts that the caller can access, newest first; with `search`, in the order of their names.',
-  })
+  @NullableQuery(
+    () => AccountPage,
+    'Lists the accounts that the caller can access, newest first; with `search`, in the order of their names.',
+  )
   @Scope('accounts', 'read')
   accounts(@Ctx() context: Context, @Args() page: SearchablePageArgs) {
     return listAccounts(context, page)
   }
 
-  @Query(() => Account, { nullable: true, description: 'Returns an account with its domains.' })
+  @NullableQuery(() => Account, 'Returns an account with its domains.')
   @Scope('accounts', 'read')
   account(@Ctx() context: Context, @Args() path: AccountPath) {
     return getAccount(context, path)
@@ -93,50 +94,33 @@ export class AccountResolver {
     return account.domains ?? loader(context, listDomainsOf).load(account.id)
   }
 
-  @FieldResolver(() => IssuerPage, {
-    nullable: true,
-    description: 'The issuers of the account, newest first, without deleted ones.',
-  })
+  @Relation(() => IssuerPage, 'The issuers of the account, newest first, without deleted ones.')
   @Scope('issuers', 'read')
   issuers(@Ctx() context: Context, @Root() { id }: AccountRow, @Args() page: RelationArgs) {
-    const list = () => listIssuers(context, { accountId: id }, page)
-    return relatedPage(context, page, { key: id, firstPages: newestIssuersOf, list })
+    return relatedPage(context, page, id, newestIssuersOf, () => listIssuers(context, { accountId: id }, page))
   }
 
-  @FieldResolver(() => ApiKeyPage, {
-    nullable: true,
-    description: 'The API keys of the account, newest first, without those of its organizations.',
-  })
+  @Relation(() => ApiKeyPage, 'The API keys of the account, newest first, without those of its organizations.')
   @Scope('api_keys', 'read')
   apiKeys(@Ctx() context: Context, @Root() { id }: AccountRow, @Args() page: RelationArgs) {
-    const list = () => listApiKeys(context, { accountId: id }, page)
-    return relatedPage(context, page, { key: id, firstPages: apiKeysOfAccounts, list })
+    return relatedPage(context, page, id, apiKeysOfAccounts, () => listApiKeys(context, { accountId: id }, page))
   }
 
-  @FieldResolver(() => NotePage, {
-    nullable: true,
-    description: 'The notes of the account: pinned notes first, then the newest.',
-  })
+  @Relation(() => NotePage, 'The notes of the account: pinned notes first, then the newest.')
   @Scope('notes', 'read')
   notes(@Ctx() context: Context, @Root() { id }: AccountRow, @Args() page: RelationArgs) {
-    const list = () => listNotes(context, { accountId: id }, page)
-    return relatedPage(context, page, { key: id, firstPages: notesOf, list })
+    return relatedPage(context, page, id, notesOf, () => listNotes(context, { accountId: id }, page))
   }
 
-  @FieldResolver(() => WebhookPage, {
-    nullable: true,
-    description: 'The webhooks of the account, newest first, without deleted ones.',
-  })
+  @Relation(() => WebhookPage, 'The webhooks of the account, newest first, without deleted ones.')
   @Scope('webhooks', 'read')
   webhooks(@Ctx() context: Context, @Root() { id }: AccountRow, @Args() page: RelationArgs) {
-    const list = () => listWebhooks(context, { accountId: id }, page)
-    return relatedPage(context, page, { key: id, firstPages: newestWebhooksOf, list })
+    return relatedPage(context, page, id, newestWebhooksOf, () => listWebhooks(context, { accountId: id }, page))
   }
 
-  @FieldResolver(() => EventPage, { nullable: true, description: 'The events of the account, newest first.' })
+  @Relation(() => EventPage, 'The events of the account, newest first.')
   @Scope('events', 'read')
   events(@Ctx() context: Context, @Root() { id }: AccountRow, @Args() page: RelationArgs) {
-    const list = () => listEvents(context, { accountId: id }, {}, page)
-    return relatedPage(context, page, { key: eventLoaderKey(id, id), firstPages: newestEventsOf.account, list })
+    return relatedEvents(context, page, 'account', { accountId: id, id })
   }
 }

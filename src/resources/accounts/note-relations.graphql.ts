@@ -2,13 +2,13 @@
  * The relations of notes to their subjects and authors. They are in this folder because src/resources/notes may not
  * import users, organizations, issuers and clients.
  */
-import { Ctx, createUnionType, FieldResolver, Resolver, Root } from 'type-graphql'
+import { Ctx, createUnionType, Resolver, Root } from 'type-graphql'
 import type { ActorType } from '../../kernel/context.js'
 import type { Context } from '../../platform/context.js'
 import type { Note as NoteRow } from '../../platform/postgres/database.js'
 import { loader } from '../../platform/postgres/loader.js'
 import { Client } from '../clients/client.js'
-import { type RelationPermission, Scope, ScopeByParent } from '../graphql-types.js'
+import { Relation, type RelationPermission, Scope, ScopeByParent } from '../graphql-types.js'
 import { Issuer } from '../issuers/issuer.js'
 import { ApiKey } from '../keys/api-key.js'
 import { Note, type NoteSubject } from '../notes/note.js'
@@ -37,18 +37,17 @@ function subjectPermission({ accountId, issuerId, subjectId, subjectType }: Note
 
 @Resolver(() => Note)
 export class NoteRelationsResolver {
-  @FieldResolver(() => NoteSubjectResource, {
-    nullable: true,
-    description:
-      'The resource that the note is about, for callers with the read scope of its type. Usernames are hashed as in lists. Null if the resource was deleted.',
-  })
+  @Relation(
+    () => NoteSubjectResource,
+    'The resource that the note is about, for callers with the read scope of its type. Usernames are hashed as in lists. Null if the resource was deleted.',
+  )
   @ScopeByParent(subjectPermission)
   async subject(@Ctx() context: Context, @Root() { accountId, subjectType, subjectId }: NoteRow) {
     const subject = await loader(context, subjectsById[subjectType]!).load(subjectId)
     return subject?.accountId === accountId ? subject : null
   }
 
-  @FieldResolver(() => NoteAuthor, { nullable: true, description: 'The principal that created the note.' })
+  @Relation(() => NoteAuthor, 'The principal that created the note.')
   @Scope('notes', 'read')
   async author(@Ctx() context: Context, @Root() { createdBy }: NoteRow): Promise<Author> {
     if (createdBy === null) return { type: 'system', id: null, name: null }
@@ -72,21 +71,19 @@ const apiKeyPermission = ({ type, accountId }: Author): RelationPermission =>
 
 @Resolver(() => NoteAuthor)
 export class NoteAuthorResolver {
-  @FieldResolver(() => User, {
-    nullable: true,
-    description:
-      'The user who created the note, or who owns the personal token; with a hashed username. Null for other principals and for deleted users.',
-  })
+  @Relation(
+    () => User,
+    'The user who created the note, or who owns the personal token; with a hashed username. Null for other principals and for deleted users.',
+  )
   @ScopeByParent(userPermission)
   user(@Ctx() context: Context, @Root() { userId }: Author) {
     return userId ? loader(context, usersById).load(userId) : null
   }
 
-  @FieldResolver(() => ApiKey, {
-    nullable: true,
-    description:
-      'The API key that created the note. Null for other principals and for keys that were revoked long ago.',
-  })
+  @Relation(
+    () => ApiKey,
+    'The API key that created the note. Null for other principals and for keys that were revoked long ago.',
+  )
   @ScopeByParent(apiKeyPermission)
   apiKey(@Ctx() context: Context, @Root() { type, id }: Author) {
     return type === 'api_key' && id ? loader(context, apiKeysById).load(id) : null

@@ -1,9 +1,9 @@
-import { Args, Ctx, FieldResolver, Mutation, Query, Resolver, Root } from 'type-graphql'
+import { Args, Ctx, Mutation, Resolver, Root } from 'type-graphql'
 import type { Context } from '../../platform/context.js'
 import type { Agent as AgentRow } from '../../platform/postgres/database.js'
 import { relatedPage } from '../../platform/postgres/loader.js'
 import { CreateInput, UpdateInput } from '../declaration.js'
-import { IdempotencyKey, IfMatch, IssuerPath, RelationArgs, Scope } from '../graphql-types.js'
+import { IdempotencyKey, IfMatch, IssuerPath, NullableQuery, Relation, RelationArgs, Scope } from '../graphql-types.js'
 import { Agent, AgentFilter, AgentPage, AgentPath } from './agent.js'
 import { createAgent, deleteAgent, getAgent, listAgents, updateAgent } from './agents.js'
 import { AgentVerifierPage } from './verifier.js'
@@ -11,16 +11,16 @@ import { listAgentVerifiers, verifiersOfAgents } from './verifiers.js'
 
 @Resolver(() => Agent)
 export class AgentResolver {
-  @Query(() => AgentPage, {
-    nullable: true,
-    description: 'Lists the agents of an issuer, newest first; with `search`, in the order of their names.',
-  })
+  @NullableQuery(
+    () => AgentPage,
+    'Lists the agents of an issuer, newest first; with `search`, in the order of their names.',
+  )
   @Scope('issuers.agents', 'read')
   agents(@Ctx() context: Context, @Args() path: IssuerPath, @Args() filter: AgentFilter) {
     return listAgents(context, path, filter)
   }
 
-  @Query(() => Agent, { nullable: true, description: 'Returns an agent of an issuer.' })
+  @NullableQuery(() => Agent, 'Returns an agent of an issuer.')
   @Scope('issuers.agents', 'read')
   agent(@Ctx() context: Context, @Args() path: AgentPath) {
     return getAgent(context, path)
@@ -55,13 +55,11 @@ export class AgentResolver {
     return true
   }
 
-  @FieldResolver(() => AgentVerifierPage, { nullable: true, description: 'The verifiers of the agent, newest first.' })
+  @Relation(() => AgentVerifierPage, 'The verifiers of the agent, newest first.')
   @Scope('issuers.agents.verifiers', 'read')
   verifiers(@Ctx() context: Context, @Root() { accountId, issuerId, id }: AgentRow, @Args() page: RelationArgs) {
-    return relatedPage(context, page, {
-      key: id,
-      firstPages: verifiersOfAgents,
-      list: () => listAgentVerifiers(context, { accountId, issuerId, agentId: id }, page),
-    })
+    return relatedPage(context, page, id, verifiersOfAgents, () =>
+      listAgentVerifiers(context, { accountId, issuerId, agentId: id }, page),
+    )
   }
 }

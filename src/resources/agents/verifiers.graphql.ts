@@ -1,8 +1,8 @@
-import { Args, Ctx, FieldResolver, Mutation, Query, Resolver, Root } from 'type-graphql'
+import { Args, Ctx, FieldResolver, Mutation, Resolver, Root } from 'type-graphql'
 import type { Context } from '../../platform/context.js'
 import type { AgentVerifier as AgentVerifierRow } from '../../platform/postgres/database.js'
 import { Input } from '../declaration.js'
-import { IdempotencyKey, PageArgs, RecentSignIn, ReturnsSecret, Scope } from '../graphql-types.js'
+import { IdempotencyKey, NullableQuery, PageArgs, RecentSignIn, ReturnsSecret, Scope } from '../graphql-types.js'
 import { AgentPath, AgentVerifierPath } from './agent.js'
 import { AgentVerifier, AgentVerifierPage, CreateAgentVerifierInput, createRules } from './verifier.js'
 import {
@@ -16,7 +16,7 @@ const withPlainSecret = ({ verifier, secret }: AgentVerifierWithSecret) => ({ ..
 
 @Resolver(() => AgentVerifier)
 export class AgentVerifierResolver {
-  @Query(() => AgentVerifierPage, { nullable: true, description: 'Lists the verifiers of an agent, newest first.' })
+  @NullableQuery(() => AgentVerifierPage, 'Lists the verifiers of an agent, newest first.')
   @Scope('issuers.agents.verifiers', 'read')
   agentVerifiers(@Ctx() context: Context, @Args() path: AgentPath, @Args() page: PageArgs) {
     return listAgentVerifiers(context, path, page)

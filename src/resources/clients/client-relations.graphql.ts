@@ -1,10 +1,10 @@
 /** The field `client` of resources that a client caused. */
-import { type ClassType, Ctx, FieldResolver, Resolver, Root } from 'type-graphql'
+import { type ClassType, Ctx, Resolver, Root } from 'type-graphql'
 import type { Context } from '../../platform/context.js'
 import type { Client as ClientRow } from '../../platform/postgres/database.js'
 import { loader } from '../../platform/postgres/loader.js'
 import { Event } from '../events/event.js'
-import { IssuerLevelScope } from '../graphql-types.js'
+import { IssuerLevelScope, Relation } from '../graphql-types.js'
 import { Session } from '../sessions/session.js'
 import { Client } from './client.js'
 import { clientsOf } from './clients.js'
@@ -12,7 +12,7 @@ import { clientsOf } from './clients.js'
 function clientRelationOf(Parent: ClassType, description: string) {
   @Resolver(() => Parent)
   class ClientRelationResolver {
-    @FieldResolver(() => Client, { nullable: true, description })
+    @Relation(() => Client, description)
     @IssuerLevelScope('issuers.clients', 'read')
     async client(
       @Ctx() context: Context,

@@ -1,15 +1,16 @@
-import { Args, Ctx, FieldResolver, Mutation, Query, Resolver, Root } from 'type-graphql'
+import { Args, Ctx, Mutation, Resolver, Root } from 'type-graphql'
 import type { Context } from '../../platform/context.js'
 import type { Client as ClientRow } from '../../platform/postgres/database.js'
-import { relatedPage } from '../../platform/postgres/loader.js'
 import { CreateInput, UpdateInput } from '../declaration.js'
 import { EventPage } from '../events/event.js'
-import { eventLoaderKey, listEvents, newestEventsOf } from '../events/event-list.js'
+import { relatedEvents } from '../events/event-list.js'
 import {
   IdempotencyKey,
   IfMatch,
   IssuerPath,
+  NullableQuery,
   RecentSignIn,
+  Relation,
   RelationArgs,
   ReturnsSecret,
   Scope,
@@ -29,16 +30,16 @@ const withOneTimeSecret = ({ client, secret }: ClientWithSecret) => ({ ...client
 
 @Resolver(() => Client)
 export class ClientResolver {
-  @Query(() => ClientPage, {
-    nullable: true,
-    description: 'Lists the clients of an issuer, newest first; with `search`, in the order of their names.',
-  })
+  @NullableQuery(
+    () => ClientPage,
+    'Lists the clients of an issuer, newest first; with `search`, in the order of their names.',
+  )
   @Scope('issuers.clients', 'read')
   clients(@Ctx() context: Context, @Args() path: IssuerPath, @Args() filter: ClientFilter) {
     return listClients(context, path, filter)
   }
 
-  @Query(() => Client, { nullable: true, description: 'Returns a client; null with an error for a deleted client.' })
+  @NullableQuery(() => Client, 'Returns a client; null with an error for a deleted client.')
   @Scope('issuers.clients', 'read')
   client(@Ctx() context: Context, @Args() path: ClientPath) {
     return getClient(context, path)
@@ -87,13 +88,9 @@ export class ClientResolver {
     return withOneTimeSecret(await rotateClientSecret(context, path))
   }
 
-  @FieldResolver(() => EventPage, { nullable: true, description: 'The events of the client, newest first.' })
+  @Relation(() => EventPage, 'The events of the client, newest first.')
   @Scope('events', 'read')
-  events(@Ctx() context: Context, @Root() { accountId, id }: ClientRow, @Args() page: RelationArgs) {
-    return relatedPage(context, page, {
-      key: eventLoaderKey(accountId, id),
-      firstPages: newestEventsOf.client,
-      list: () => listEvents(context, { accountId }, { clientId: id }, page),
-    })
+  events(@Ctx() context: Context, @Root() client: ClientRow, @Args() page: RelationArgs) {
+    return relatedEvents(context, page, 'client', client)
   }
 }

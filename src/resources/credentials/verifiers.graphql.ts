@@ -1,8 +1,8 @@
-import { Args, Ctx, FieldResolver, Mutation, Query, Resolver, Root } from 'type-graphql'
+import { Args, Ctx, FieldResolver, Mutation, Resolver, Root } from 'type-graphql'
 import type { Context } from '../../platform/context.js'
 import type { Verifier as VerifierRow } from '../../platform/postgres/database.js'
 import { Input, UpdateInput } from '../declaration.js'
-import { IdempotencyKey, PageArgs, ReturnsSecret, Scope, UserPath } from '../graphql-types.js'
+import { IdempotencyKey, NullableQuery, PageArgs, ReturnsSecret, Scope, UserPath } from '../graphql-types.js'
 import { createPasskeyChallenge } from './passkey-challenge.js'
 import type { PasskeyData } from './passkey-data.js'
 import { completeEnrollment } from './totp.js'
@@ -22,16 +22,16 @@ import { createVerifier, deleteVerifier, getVerifier, listVerifiers, updateVerif
 
 @Resolver(() => Verifier)
 export class VerifierResolver {
-  @Query(() => VerifierPage, { nullable: true, description: 'Lists the credentials of a user, newest first.' })
+  @NullableQuery(() => VerifierPage, 'Lists the credentials of a user, newest first.')
   @Scope('issuers.users.verifiers', 'read')
   verifiers(@Ctx() context: Context, @Args() path: UserPath, @Args() page: PageArgs) {
     return listVerifiers(context, path, page)
   }
 
-  @Query(() => Verifier, {
-    nullable: true,
-    description: 'Returns a credential of a user, without its secret. Null with an error for an unknown id.',
-  })
+  @NullableQuery(
+    () => Verifier,
+    'Returns a credential of a user, without its secret. Null with an error for an unknown id.',
+  )
   @Scope('issuers.users.verifiers', 'read')
   verifier(@Ctx() context: Context, @Args() path: VerifierPath) {
     return getVerifier(context, path)

@@ -1,8 +1,8 @@
-import { Args, Ctx, FieldResolver, Mutation, Query, Resolver, Root } from 'type-graphql'
+import { Args, Ctx, FieldResolver, Mutation, Resolver, Root } from 'type-graphql'
 import type { Context } from '../../platform/context.js'
 import type { Domain as DomainRow } from '../../platform/postgres/database.js'
 import { CreateInput, Input } from '../declaration.js'
-import { AccountPath, IdempotencyKey, PageArgs, Scope } from '../graphql-types.js'
+import { AccountPath, IdempotencyKey, NullableQuery, PageArgs, Scope } from '../graphql-types.js'
 import { AssignDomainInput, Domain, DomainPage, DomainPath, type DomainVerification } from './domain.js'
 import {
   addDomain,
@@ -16,7 +16,7 @@ import {
 
 @Resolver(() => Domain)
 export class DomainResolver {
-  @Query(() => DomainPage, { nullable: true, description: 'Lists the domains of an account, newest first.' })
+  @NullableQuery(() => DomainPage, 'Lists the domains of an account, newest first.')
   @Scope('domains', 'read')
   domains(@Ctx() context: Context, @Args() path: AccountPath, @Args() page: PageArgs) {
     return listDomains(context, path, page)

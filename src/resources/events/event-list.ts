@@ -7,6 +7,7 @@ import { idTimestamp, isId, lowestIdAt } from '../../kernel/ids.js'
 import { checkPageLimit, type Page, type PageRequest, toPage } from '../../kernel/pagination.js'
 import type { Context } from '../../platform/context.js'
 import type { Event } from '../../platform/postgres/database.js'
+import { relatedPage } from '../../platform/postgres/loader.js'
 import { type InAccount, requireAccount, whereBelowCursor } from '../resource-path.js'
 import type { EventFilter, EventPath, EventTimeRangeFilter } from './event.js'
 import { eventCatalog } from './event-catalog.js'
@@ -189,10 +190,7 @@ export async function getEvent(context: Context, { accountId, eventId }: EventPa
 }
 
 /** Resource types with an `events` field. */
-export type EventParentType = 'account' | 'issuer' | 'user' | 'client'
-
-/** Returns the DataLoader key of a resource with an `events` field. */
-export const eventLoaderKey = (accountId: string, id: string): string => `${accountId} ${id}`
+type EventParentType = 'account' | 'issuer' | 'user' | 'client'
 
 const newestEventsText = (subject: EventParentType): string => `
   SELECT ${eventColumns}, subject.key FROM unnest($1::text[], $2::text[], $3::text[]) AS subject(key, account_id, id)
@@ -216,10 +214,25 @@ const newestEventsQuery =
     )
   }
 
-/** Reads the newest events of several resources of one type in one query. */
-export const newestEventsOf = {
+/** Read the newest events of several resources of one type in one query. A key is an account id and a resource id. */
+const newestEventsOf = {
   account: newestEventsQuery('account'),
   issuer: newestEventsQuery('issuer'),
   user: newestEventsQuery('user'),
   client: newestEventsQuery('client'),
+}
+
+/**
+ * Returns a page of the field `events` of a resource.
+ * @throws invalid_request for an invalid limit or cursor
+ */
+export function relatedEvents(
+  context: Context,
+  page: PageRequest,
+  type: EventParentType,
+  { accountId, id }: InAccount & { id: string },
+): Promise<Page<Event>> {
+  const filter = type === 'account' ? {} : { [`${type}Id`]: id }
+  const list = () => listEvents(context, { accountId }, filter, page)
+  return relatedPage(context, page, `${accountId} ${id}`, newestEventsOf[type], list)
 }

@@ -1,7 +1,7 @@
-import { Args, Ctx, FieldResolver, Query, Resolver, Root, Subscription } from 'type-graphql'
+import { Args, Ctx, FieldResolver, Resolver, Root, Subscription } from 'type-graphql'
 import type { Context } from '../../platform/context.js'
 import type { Event as EventRow } from '../../platform/postgres/database.js'
-import { AccountPath, PageArgs, Scope } from '../graphql-types.js'
+import { AccountPath, NullableQuery, PageArgs, Scope } from '../graphql-types.js'
 import {
   AggregateArgs,
   Event,
@@ -19,7 +19,7 @@ import { streamEvents } from './event-stream.js'
 
 @Resolver(() => Event)
 export class EventResolver {
-  @Query(() => EventPage, { nullable: true, description: 'Lists the events of an account, newest first.' })
+  @NullableQuery(() => EventPage, 'Lists the events of an account, newest first.')
   @Scope('events', 'read')
   events(
     @Ctx() context: Context,
@@ -30,16 +30,16 @@ export class EventResolver {
     return listEvents(context, { accountId }, filter, page)
   }
 
-  @Query(() => Event, { nullable: true, description: 'Returns an entry of the audit log with its changes.' })
+  @NullableQuery(() => Event, 'Returns an entry of the audit log with its changes.')
   @Scope('events', 'read')
   event(@Ctx() context: Context, @Args() path: EventPath) {
     return getEvent(context, path)
   }
 
-  @Query(() => EventAggregate, {
-    nullable: true,
-    description: 'Counts the events of a time range, by interval and group. The counts are exact.',
-  })
+  @NullableQuery(
+    () => EventAggregate,
+    'Counts the events of a time range, by interval and group. The counts are exact.',
+  )
   @Scope('events', 'read')
   eventAggregate(@Ctx() context: Context, @Args() { accountId }: AccountPath, @Args() request: AggregateArgs) {
     return aggregateEvents(context, { accountId }, request)

@@ -1,10 +1,10 @@
-import { Ctx, FieldResolver, ObjectType, Resolver, Root } from 'type-graphql'
+import { Ctx, ObjectType, Resolver, Root } from 'type-graphql'
 import { limits } from '../../kernel/limits.js'
 import type { Context } from '../../platform/context.js'
 import type { Account as AccountRow, Issuer as IssuerRow } from '../../platform/postgres/database.js'
 import { Account } from '../accounts/account.js'
 import { enumType, Property } from '../declaration.js'
-import { Scope } from '../graphql-types.js'
+import { Relation, Scope } from '../graphql-types.js'
 import { Issuer } from '../issuers/issuer.js'
 import { type Finding, type Severity, severities } from './finding-definition.js'
 import { type FindingCode, findings } from './findings.js'
@@ -44,7 +44,7 @@ const healthDescription = (subject: string): string =>
 
 @Resolver(() => Issuer)
 export class IssuerHealthResolver {
-  @FieldResolver(() => [HealthFinding], { nullable: true, description: healthDescription('the issuer') })
+  @Relation(() => [HealthFinding], healthDescription('the issuer'))
   @Scope('issuers', 'read')
   health(@Ctx() context: Context, @Root() issuer: IssuerRow): Promise<Finding[]> {
     return healthOfIssuer(context, issuer)
@@ -53,10 +53,7 @@ export class IssuerHealthResolver {
 
 @Resolver(() => Account)
 export class AccountHealthResolver {
-  @FieldResolver(() => [HealthFinding], {
-    nullable: true,
-    description: healthDescription('the account, without those of its issuers'),
-  })
+  @Relation(() => [HealthFinding], healthDescription('the account, without those of its issuers'))
   @Scope('accounts', 'read')
   health(@Ctx() context: Context, @Root() account: AccountRow): Promise<Finding[]> {
     return healthOfAccount(context, account)

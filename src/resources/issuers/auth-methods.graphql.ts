@@ -1,8 +1,8 @@
-import { Args, Ctx, FieldResolver, Mutation, Query, Resolver, Root } from 'type-graphql'
+import { Args, Ctx, FieldResolver, Mutation, Resolver, Root } from 'type-graphql'
 import type { Context } from '../../platform/context.js'
 import type { AuthMethod as AuthMethodRow } from '../../platform/postgres/database.js'
 import { CreateInput, UpdateInput } from '../declaration.js'
-import { IdempotencyKey, IfMatch, IssuerPath, PageArgs, Scope } from '../graphql-types.js'
+import { IdempotencyKey, IfMatch, IssuerPath, NullableQuery, PageArgs, Scope } from '../graphql-types.js'
 import { AuthMethod, AuthMethodPage, AuthMethodPath } from './auth-method.js'
 import { publicSettings } from './auth-method-settings.js'
 import {
@@ -17,19 +17,13 @@ import { isUpstreamKind, upstreamRedirectUri } from './upstream-settings.js'
 
 @Resolver(() => AuthMethod)
 export class AuthMethodResolver {
-  @Query(() => AuthMethodPage, {
-    nullable: true,
-    description: 'Lists the authentication methods of an issuer, newest first.',
-  })
+  @NullableQuery(() => AuthMethodPage, 'Lists the authentication methods of an issuer, newest first.')
   @Scope('issuers.auth_methods', 'read')
   authMethods(@Ctx() context: Context, @Args() path: IssuerPath, @Args() page: PageArgs) {
     return listAuthMethods(context, path, page)
   }
 
-  @Query(() => AuthMethod, {
-    nullable: true,
-    description: 'Returns an authentication method, without the secret of its provider.',
-  })
+  @NullableQuery(() => AuthMethod, 'Returns an authentication method, without the secret of its provider.')
   @Scope('issuers.auth_methods', 'read')
   authMethod(@Ctx() context: Context, @Args() path: AuthMethodPath) {
     return getAuthMethod(context, path)

@@ -1,12 +1,12 @@
 /** The field `issuer` of the resources of an issuer. */
-import { type ClassType, Ctx, FieldResolver, Resolver, Root } from 'type-graphql'
+import { type ClassType, Ctx, Resolver, Root } from 'type-graphql'
 import type { Context } from '../../platform/context.js'
 import type { Issuer as IssuerRow } from '../../platform/postgres/database.js'
 import { loader } from '../../platform/postgres/loader.js'
 import { Agent } from '../agents/agent.js'
 import { Client } from '../clients/client.js'
 import { Event } from '../events/event.js'
-import { IssuerLevelScope } from '../graphql-types.js'
+import { IssuerLevelScope, Relation } from '../graphql-types.js'
 import { Organization } from '../organizations/organization.js'
 import { User } from '../users/user.js'
 import { Issuer } from './issuer.js'
@@ -15,7 +15,7 @@ import { issuersOf } from './issuers.js'
 function issuerRelationOf(Parent: ClassType, description: string) {
   @Resolver(() => Parent)
   class IssuerRelationResolver {
-    @FieldResolver(() => Issuer, { nullable: true, description })
+    @Relation(() => Issuer, description)
     @IssuerLevelScope('issuers', 'read')
     async issuer(
       @Ctx() context: Context,

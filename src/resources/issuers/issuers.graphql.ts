@@ -1,4 +1,4 @@
-import { Args, Ctx, FieldResolver, Mutation, Query, Resolver, Root } from 'type-graphql'
+import { Args, Ctx, FieldResolver, Mutation, Resolver, Root } from 'type-graphql'
 import type { Context } from '../../platform/context.js'
 import type { Issuer as IssuerRow } from '../../platform/postgres/database.js'
 import { relatedPage } from '../../platform/postgres/loader.js'
@@ -8,13 +8,15 @@ import { ClientPage } from '../clients/client.js'
 import { listClients, newestClientsOf } from '../clients/clients.js'
 import { CreateInput, UpdateInput } from '../declaration.js'
 import { EventPage } from '../events/event.js'
-import { eventLoaderKey, listEvents, newestEventsOf } from '../events/event-list.js'
+import { relatedEvents } from '../events/event-list.js'
 import {
   AccountPath,
   IdempotencyKey,
   IfMatch,
   IssuerPath,
+  NullableQuery,
   RecentSignIn,
+  Relation,
   RelationArgs,
   Scope,
   SearchablePageArgs,
@@ -35,16 +37,16 @@ const pathOf = ({ accountId, id }: IssuerRow): InIssuer => ({ accountId, issuerI
 
 @Resolver(() => Issuer)
 export class IssuerResolver {
-  @Query(() => IssuerPage, {
-    nullable: true,
-    description: 'Lists the issuers of an account, newest first; with `search`, in the order of their names.',
-  })
+  @NullableQuery(
+    () => IssuerPage,
+    'Lists the issuers of an account, newest first; with `search`, in the order of their names.',
+  )
   @Scope('issuers', 'read')
   issuers(@Ctx() context: Context, @Args() path: AccountPath, @Args() page: SearchablePageArgs) {
     return listIssuers(context, path, page)
   }
 
-  @Query(() => Issuer, { nullable: true, description: 'Returns an issuer; null with an error for a deleted issuer.' })
+  @NullableQuery(() => Issuer, 'Returns an issuer; null with an error for a deleted issuer.')
   @Scope('issuers', 'read')
   issuer(@Ctx() context: Context, @Args() path: IssuerPath) {
     return getIssuer(context, path)
@@ -90,58 +92,43 @@ export class IssuerResolver {
     return issuerUrl(context.config, issuer.id)
   }
 
-  @FieldResolver(() => ClientPage, {
-    nullable: true,
-    description: 'The clients of the issuer, newest first, without deleted ones.',
-  })
+  @Relation(() => ClientPage, 'The clients of the issuer, newest first, without deleted ones.')
   @Scope('issuers.clients', 'read')
   clients(@Ctx() context: Context, @Root() issuer: IssuerRow, @Args() page: RelationArgs) {
-    const list = () => listClients(context, pathOf(issuer), page)
-    return relatedPage(context, page, { key: issuer.id, firstPages: newestClientsOf, list })
+    return relatedPage(context, page, issuer.id, newestClientsOf, () => listClients(context, pathOf(issuer), page))
   }
 
-  @FieldResolver(() => OrganizationPage, {
-    nullable: true,
-    description: 'The organizations of the issuer, newest first.',
-  })
+  @Relation(() => OrganizationPage, 'The organizations of the issuer, newest first.')
   @Scope('issuers.organizations', 'read')
   organizations(@Ctx() context: Context, @Root() issuer: IssuerRow, @Args() page: RelationArgs) {
-    const list = () => listOrganizations(context, pathOf(issuer), page)
-    return relatedPage(context, page, { key: issuer.id, firstPages: newestOrganizationsOf, list })
+    return relatedPage(context, page, issuer.id, newestOrganizationsOf, () =>
+      listOrganizations(context, pathOf(issuer), page),
+    )
   }
 
-  @FieldResolver(() => AgentPage, { nullable: true, description: 'The agents of the issuer, newest first.' })
+  @Relation(() => AgentPage, 'The agents of the issuer, newest first.')
   @Scope('issuers.agents', 'read')
   agents(@Ctx() context: Context, @Root() issuer: IssuerRow, @Args() page: RelationArgs) {
-    const list = () => listAgents(context, pathOf(issuer), page)
-    return relatedPage(context, page, { key: issuer.id, firstPages: agentsOf, list })
+    return relatedPage(context, page, issuer.id, agentsOf, () => listAgents(context, pathOf(issuer), page))
   }
 
-  @FieldResolver(() => UserPage, {
-    nullable: true,
-    description: 'The users of the issuer, newest first, with hashed usernames.',
-  })
+  @Relation(() => UserPage, 'The users of the issuer, newest first, with hashed usernames.')
   @Scope('issuers.users', 'read')
   users(@Ctx() context: Context, @Root() issuer: IssuerRow, @Args() page: RelationArgs) {
-    const list = () => listUsers(context, pathOf(issuer), page)
-    return relatedPage(context, page, { key: issuer.id, firstPages: usersOfIssuers, list })
+    return relatedPage(context, page, issuer.id, usersOfIssuers, () => listUsers(context, pathOf(issuer), page))
   }
 
-  @FieldResolver(() => AuthMethodPage, {
-    nullable: true,
-    description: 'The authentication methods of the issuer, newest first.',
-  })
+  @Relation(() => AuthMethodPage, 'The authentication methods of the issuer, newest first.')
   @Scope('issuers.auth_methods', 'read')
   authMethods(@Ctx() context: Context, @Root() issuer: IssuerRow, @Args() page: RelationArgs) {
-    const list = () => listAuthMethods(context, pathOf(issuer), page)
-    return relatedPage(context, page, { key: issuer.id, firstPages: newestAuthMethodsOf, list })
+    return relatedPage(context, page, issuer.id, newestAuthMethodsOf, () =>
+      listAuthMethods(context, pathOf(issuer), page),
+    )
   }
 
-  @FieldResolver(() => EventPage, { nullable: true, description: 'The events of the issuer, newest first.' })
+  @Relation(() => EventPage, 'The events of the issuer, newest first.')
   @Scope('events', 'read')
   events(@Ctx() context: Context, @Root() issuer: IssuerRow, @Args() page: RelationArgs) {
-    const { accountId, id } = issuer
-    const list = () => listEvents(context, { accountId }, { issuerId: id }, page)
-    return relatedPage(context, page, { key: eventLoaderKey(accountId, id), firstPages: newestEventsOf.issuer, list })
+    return relatedEvents(context, page, 'issuer', issuer)
   }
 }

@@ -1,8 +1,16 @@
-import { Args, Ctx, FieldResolver, Mutation, Query, Resolver, Root } from 'type-graphql'
+import { Args, Ctx, FieldResolver, Mutation, Resolver, Root } from 'type-graphql'
 import type { Context } from '../../platform/context.js'
 import type { PersonalToken as PersonalTokenRow } from '../../platform/postgres/database.js'
 import { CreateInput, Input } from '../declaration.js'
-import { IdempotencyKey, IfMatch, RecentSignIn, ReturnsSecret, Scope, UserPath } from '../graphql-types.js'
+import {
+  IdempotencyKey,
+  IfMatch,
+  NullableQuery,
+  RecentSignIn,
+  ReturnsSecret,
+  Scope,
+  UserPath,
+} from '../graphql-types.js'
 import {
   PersonalToken,
   PersonalTokenFilter,
@@ -25,19 +33,19 @@ import type { Restrictions } from './restrictions.js'
 
 @Resolver(() => PersonalToken)
 export class PersonalTokenResolver {
-  @Query(() => PersonalTokenPage, {
-    nullable: true,
-    description: 'Lists the personal tokens of a user, newest first, without those that ended more than 31 days ago.',
-  })
+  @NullableQuery(
+    () => PersonalTokenPage,
+    'Lists the personal tokens of a user, newest first, without those that ended more than 31 days ago.',
+  )
   @Scope('issuers.users.tokens', 'read')
   personalTokens(@Ctx() context: Context, @Args() path: UserPath, @Args() filter: PersonalTokenFilter) {
     return listPersonalTokens(context, path, filter)
   }
 
-  @Query(() => PersonalToken, {
-    nullable: true,
-    description: 'Returns a personal token. It can be read for 31 days after it was revoked or expired.',
-  })
+  @NullableQuery(
+    () => PersonalToken,
+    'Returns a personal token. It can be read for 31 days after it was revoked or expired.',
+  )
   @Scope('issuers.users.tokens', 'read')
   personalToken(@Ctx() context: Context, @Args() path: TokenPath) {
     return getPersonalToken(context, path)

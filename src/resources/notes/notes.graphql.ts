@@ -1,38 +1,34 @@
-import { Args, Ctx, Mutation, Query, Resolver } from 'type-graphql'
+import { Args, Ctx, Mutation, Resolver } from 'type-graphql'
 import type { Context } from '../../platform/context.js'
 import { CreateInput, UpdateInput } from '../declaration.js'
-import { AccountPath, IdempotencyKey, IfMatch, Scope } from '../graphql-types.js'
+import { AccountPath, IdempotencyKey, IfMatch, NullableQuery, Scope } from '../graphql-types.js'
 import { BacklinkArgs, Note, NoteCount, NoteFilter, NotePage, NotePath, NoteSubjectArgs } from './note.js'
 import { countNotes, createNote, deleteNote, getNote, listBacklinks, listNotes, updateNote } from './notes.js'
 
 @Resolver(() => Note)
 export class NoteResolver {
-  @Query(() => NotePage, {
-    nullable: true,
-    description:
-      'Lists the notes of an account, pinned notes first, then newest first; with `search`, sorted by their text.',
-  })
+  @NullableQuery(
+    () => NotePage,
+    'Lists the notes of an account, pinned notes first, then newest first; with `search`, sorted by their text.',
+  )
   @Scope('notes', 'read')
   notes(@Ctx() context: Context, @Args() { accountId }: AccountPath, @Args() filter: NoteFilter) {
     return listNotes(context, { accountId }, filter)
   }
 
-  @Query(() => NoteCount, { nullable: true, description: 'Counts the notes about a resource.' })
+  @NullableQuery(() => NoteCount, 'Counts the notes about a resource.')
   @Scope('notes', 'read')
   noteCount(@Ctx() context: Context, @Args() { accountId }: AccountPath, @Args() subject: NoteSubjectArgs) {
     return countNotes(context, { accountId }, subject)
   }
 
-  @Query(() => NotePage, {
-    nullable: true,
-    description: 'Lists the newest notes whose text refers to a resource. There is only one page.',
-  })
+  @NullableQuery(() => NotePage, 'Lists the newest notes whose text refers to a resource. There is only one page.')
   @Scope('notes', 'read')
   noteBacklinks(@Ctx() context: Context, @Args() { accountId }: AccountPath, @Args() args: BacklinkArgs) {
     return listBacklinks(context, { accountId }, args)
   }
 
-  @Query(() => Note, { nullable: true, description: 'Returns a note with its mentions and references.' })
+  @NullableQuery(() => Note, 'Returns a note with its mentions and references.')
   @Scope('notes', 'read')
   note(@Ctx() context: Context, @Args() path: NotePath) {
     return getNote(context, path)

@@ -1,9 +1,18 @@
-import { Args, Ctx, FieldResolver, Mutation, Query, Resolver, Root } from 'type-graphql'
+import { Args, Ctx, FieldResolver, Mutation, Resolver, Root } from 'type-graphql'
 import type { Context } from '../../platform/context.js'
 import type { Organization as OrganizationRow } from '../../platform/postgres/database.js'
 import { relatedPage } from '../../platform/postgres/loader.js'
 import { CreateInput, Input, UpdateInput } from '../declaration.js'
-import { IdempotencyKey, IfMatch, OrganizationPath, RelationArgs, Scope, SearchablePageArgs } from '../graphql-types.js'
+import {
+  IdempotencyKey,
+  IfMatch,
+  NullableQuery,
+  OrganizationPath,
+  Relation,
+  RelationArgs,
+  Scope,
+  SearchablePageArgs,
+} from '../graphql-types.js'
 import {
   AddOrganizationGroupMemberInput,
   GroupMemberFilter,
@@ -29,16 +38,16 @@ import { newestGroupsOf, newestMembersOfGroups } from './organization-loaders.js
 
 @Resolver(() => OrganizationGroup)
 export class GroupResolver {
-  @Query(() => OrganizationGroupPage, {
-    nullable: true,
-    description: 'Lists the groups of an organization, newest first; with `search`, in the order of their names.',
-  })
+  @NullableQuery(
+    () => OrganizationGroupPage,
+    'Lists the groups of an organization, newest first; with `search`, in the order of their names.',
+  )
   @Scope('issuers.organizations.groups', 'read')
   organizationGroups(@Ctx() context: Context, @Args() path: OrganizationPath, @Args() page: SearchablePageArgs) {
     return listGroups(context, path, page)
   }
 
-  @Query(() => OrganizationGroup, { nullable: true, description: 'Returns a group of an organization.' })
+  @NullableQuery(() => OrganizationGroup, 'Returns a group of an organization.')
   @Scope('issuers.organizations.groups', 'read')
   organizationGroup(@Ctx() context: Context, @Args() path: GroupPath) {
     return getGroup(context, path)
@@ -75,10 +84,10 @@ export class GroupResolver {
     return true
   }
 
-  @Query(() => OrganizationMemberPage, {
-    nullable: true,
-    description: 'Lists the members of a group, in the order in which they joined the organization, latest first.',
-  })
+  @NullableQuery(
+    () => OrganizationMemberPage,
+    'Lists the members of a group, in the order in which they joined the organization, latest first.',
+  )
   @Scope('issuers.organizations.groups', 'read')
   organizationGroupMembers(@Ctx() context: Context, @Args() path: GroupPath, @Args() filter: GroupMemberFilter) {
     return listGroupMembers(context, path, filter)
@@ -104,17 +113,15 @@ export class GroupResolver {
     return true
   }
 
-  @FieldResolver(() => OrganizationMemberPage, {
-    nullable: true,
-    description: 'The members of the group, in the order in which they joined the organization, latest first.',
-  })
+  @Relation(
+    () => OrganizationMemberPage,
+    'The members of the group, in the order in which they joined the organization, latest first.',
+  )
   @Scope('issuers.organizations.groups', 'read')
   members(@Ctx() context: Context, @Root() group: Group, @Args() page: RelationArgs) {
-    return relatedPage(context, page, {
-      key: group.id,
-      firstPages: newestMembersOfGroups,
-      list: () => listGroupMembers(context, { ...group, groupId: group.id }, page),
-    })
+    return relatedPage(context, page, group.id, newestMembersOfGroups, () =>
+      listGroupMembers(context, { ...group, groupId: group.id }, page),
+    )
   }
 
   @FieldResolver()
@@ -125,16 +132,11 @@ export class GroupResolver {
 
 @Resolver(() => Organization)
 export class OrganizationGroupsResolver {
-  @FieldResolver(() => OrganizationGroupPage, {
-    nullable: true,
-    description: 'The groups of the organization, newest first.',
-  })
+  @Relation(() => OrganizationGroupPage, 'The groups of the organization, newest first.')
   @Scope('issuers.organizations.groups', 'read')
   groups(@Ctx() context: Context, @Root() { accountId, issuerId, id }: OrganizationRow, @Args() page: RelationArgs) {
-    return relatedPage(context, page, {
-      key: id,
-      firstPages: newestGroupsOf,
-      list: () => listGroups(context, { accountId, issuerId, orgId: id }, page),
-    })
+    return relatedPage(context, page, id, newestGroupsOf, () =>
+      listGroups(context, { accountId, issuerId, orgId: id }, page),
+    )
   }
 }

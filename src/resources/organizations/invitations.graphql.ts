@@ -1,4 +1,4 @@
-import { Args, Ctx, FieldResolver, Mutation, Query, Resolver, Root } from 'type-graphql'
+import { Args, Ctx, FieldResolver, Mutation, Resolver, Root } from 'type-graphql'
 import type { Context } from '../../platform/context.js'
 import type {
   OrganizationInvitation as InvitationRow,
@@ -6,7 +6,15 @@ import type {
 } from '../../platform/postgres/database.js'
 import { loader, relatedPage } from '../../platform/postgres/loader.js'
 import { CreateInput } from '../declaration.js'
-import { IdempotencyKey, OrganizationPath, RelationArgs, ReturnsSecret, Scope } from '../graphql-types.js'
+import {
+  IdempotencyKey,
+  NullableQuery,
+  OrganizationPath,
+  Relation,
+  RelationArgs,
+  ReturnsSecret,
+  Scope,
+} from '../graphql-types.js'
 import {
   InvitationFilter,
   InvitationPath,
@@ -30,20 +38,19 @@ const withOneTimeToken = ({ invitation, token }: InvitationWithToken) => ({ ...i
 
 @Resolver(() => OrganizationInvitation)
 export class InvitationResolver {
-  @Query(() => OrganizationInvitationPage, {
-    nullable: true,
-    description:
-      'Lists the invitations of an organization, newest first; with `search`, in the order of their addresses.',
-  })
+  @NullableQuery(
+    () => OrganizationInvitationPage,
+    'Lists the invitations of an organization, newest first; with `search`, in the order of their addresses.',
+  )
   @Scope('issuers.organizations.members', 'read')
   organizationInvitations(@Ctx() context: Context, @Args() path: OrganizationPath, @Args() filter: InvitationFilter) {
     return listInvitations(context, path, filter)
   }
 
-  @Query(() => OrganizationInvitation, {
-    nullable: true,
-    description: 'Returns an invitation, which can be read until 31 days after its expiry.',
-  })
+  @NullableQuery(
+    () => OrganizationInvitation,
+    'Returns an invitation, which can be read until 31 days after its expiry.',
+  )
   @Scope('issuers.organizations.members', 'read')
   organizationInvitation(@Ctx() context: Context, @Args() path: InvitationPath) {
     return getInvitation(context, path)
@@ -89,10 +96,7 @@ export class InvitationResolver {
     return invitationStatus(context, invitation)
   }
 
-  @FieldResolver(() => Organization, {
-    nullable: true,
-    description: 'The organization that the invitation belongs to.',
-  })
+  @Relation(() => Organization, 'The organization that the invitation belongs to.')
   @Scope('issuers.organizations', 'read')
   organization(@Ctx() context: Context, @Root() { orgId }: InvitationRow) {
     return loader(context, organizationsById).load(orgId)
@@ -101,20 +105,15 @@ export class InvitationResolver {
 
 @Resolver(() => Organization)
 export class OrganizationInvitationsResolver {
-  @FieldResolver(() => OrganizationInvitationPage, {
-    nullable: true,
-    description: 'The invitations of the organization, newest first.',
-  })
+  @Relation(() => OrganizationInvitationPage, 'The invitations of the organization, newest first.')
   @Scope('issuers.organizations.members', 'read')
   invitations(
     @Ctx() context: Context,
     @Root() { accountId, issuerId, id }: OrganizationRow,
     @Args() page: RelationArgs,
   ) {
-    return relatedPage(context, page, {
-      key: id,
-      firstPages: newestInvitationsOf,
-      list: () => listInvitations(context, { accountId, issuerId, orgId: id }, page),
-    })
+    return relatedPage(context, page, id, newestInvitationsOf, () =>
+      listInvitations(context, { accountId, issuerId, orgId: id }, page),
+    )
   }
 }

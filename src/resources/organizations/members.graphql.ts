@@ -1,10 +1,18 @@
-import { Args, Ctx, FieldResolver, Mutation, Query, Resolver, Root } from 'type-graphql'
+import { Args, Ctx, FieldResolver, Mutation, Resolver, Root } from 'type-graphql'
 import { checkPageLimit } from '../../kernel/pagination.js'
 import type { Context } from '../../platform/context.js'
 import type { Organization as OrganizationRow } from '../../platform/postgres/database.js'
 import { loader, relatedPage } from '../../platform/postgres/loader.js'
 import { CreateInput, UpdateInput } from '../declaration.js'
-import { IdempotencyKey, IssuerLevelScope, OrganizationPath, RelationArgs, Scope } from '../graphql-types.js'
+import {
+  IdempotencyKey,
+  IssuerLevelScope,
+  NullableQuery,
+  OrganizationPath,
+  Relation,
+  RelationArgs,
+  Scope,
+} from '../graphql-types.js'
 import { User } from '../users/user.js'
 import { OrganizationGroupPage } from './group.js'
 import { MemberFilter, MemberPath, OrganizationMember, OrganizationMemberPage } from './member.js'
@@ -23,16 +31,13 @@ import { groupsOfMembers, newestMembersOf, organizationsById, usersOf } from './
 
 @Resolver(() => OrganizationMember)
 export class MemberResolver {
-  @Query(() => OrganizationMemberPage, {
-    nullable: true,
-    description: 'Lists the members of an organization, latest joined first.',
-  })
+  @NullableQuery(() => OrganizationMemberPage, 'Lists the members of an organization, latest joined first.')
   @Scope('issuers.organizations.members', 'read')
   organizationMembers(@Ctx() context: Context, @Args() path: OrganizationPath, @Args() filter: MemberFilter) {
     return listMembers(context, path, filter)
   }
 
-  @Query(() => OrganizationMember, { nullable: true, description: 'Returns the membership of a user.' })
+  @NullableQuery(() => OrganizationMember, 'Returns the membership of a user.')
   @Scope('issuers.organizations.members', 'read')
   organizationMember(@Ctx() context: Context, @Args() path: MemberPath) {
     return getMember(context, path)
@@ -90,26 +95,28 @@ export class MemberResolver {
     return effectiveScopes(member)
   }
 
-  @FieldResolver(() => Organization, { nullable: true, description: 'The organization that the user is a member of.' })
+  @Relation(() => Organization, 'The organization that the user is a member of.')
   @Scope('issuers.organizations', 'read')
   organization(@Ctx() context: Context, @Root() { orgId }: Member) {
     return loader(context, organizationsById).load(orgId)
   }
 
-  @FieldResolver(() => OrganizationGroupPage, {
-    nullable: true,
-    description: 'The groups of the member, newest first. The field `groups` contains only their ids.',
-  })
+  @Relation(
+    () => OrganizationGroupPage,
+    'The groups of the member, newest first. The field `groups` contains only their ids.',
+  )
   @Scope('issuers.organizations.groups', 'read')
   groupObjects(@Ctx() context: Context, @Root() { id }: Member, @Args() page: RelationArgs) {
-    return relatedPage(context, page, {
-      key: id,
-      firstPages: groupsOfMembers,
-      list: async () => (await groupsOfMembers(context, [id], checkPageLimit(page), page.cursor))[0]!,
-    })
+    return relatedPage(
+      context,
+      page,
+      id,
+      groupsOfMembers,
+      async () => (await groupsOfMembers(context, [id], checkPageLimit(page), page.cursor))[0]!,
+    )
   }
 
-  @FieldResolver(() => User, { nullable: true, description: 'The user, with a hashed username as in lists.' })
+  @Relation(() => User, 'The user, with a hashed username as in lists.')
   @IssuerLevelScope('issuers.users', 'read')
   user(@Ctx() context: Context, @Root() member: Member) {
     return loader(context, usersOf).load(member.userId)
@@ -118,16 +125,11 @@ export class MemberResolver {
 
 @Resolver(() => Organization)
 export class OrganizationMembersResolver {
-  @FieldResolver(() => OrganizationMemberPage, {
-    nullable: true,
-    description: 'The members of the organization, latest joined first.',
-  })
+  @Relation(() => OrganizationMemberPage, 'The members of the organization, latest joined first.')
   @Scope('issuers.organizations.members', 'read')
   members(@Ctx() context: Context, @Root() { accountId, issuerId, id }: OrganizationRow, @Args() page: RelationArgs) {
-    return relatedPage(context, page, {
-      key: id,
-      firstPages: newestMembersOf,
-      list: () => listMembers(context, { accountId, issuerId, orgId: id }, page),
-    })
+    return relatedPage(context, page, id, newestMembersOf, () =>
+      listMembers(context, { accountId, issuerId, orgId: id }, page),
+    )
   }
 }

@@ -1,4 +1,4 @@
-import { Args, Ctx, FieldResolver, Mutation, Query, Resolver, Root } from 'type-graphql'
+import { Args, Ctx, Mutation, Resolver, Root } from 'type-graphql'
 import { checkPageLimit } from '../../kernel/pagination.js'
 import type { Context } from '../../platform/context.js'
 import type {
@@ -8,7 +8,16 @@ import type {
 } from '../../platform/postgres/database.js'
 import { loader, relatedPage } from '../../platform/postgres/loader.js'
 import { CreateInput, UpdateInput } from '../declaration.js'
-import { IdempotencyKey, IfMatch, IssuerPath, OrganizationPath, RelationArgs, Scope } from '../graphql-types.js'
+import {
+  IdempotencyKey,
+  IfMatch,
+  IssuerPath,
+  NullableQuery,
+  OrganizationPath,
+  Relation,
+  RelationArgs,
+  Scope,
+} from '../graphql-types.js'
 import { ApiKey, ApiKeyPage } from '../keys/api-key.js'
 import { listApiKeys } from '../keys/api-keys.js'
 import { apiKeysOfOrganizations } from '../keys/relations.js'
@@ -25,19 +34,16 @@ import {
 
 @Resolver(() => Organization)
 export class OrganizationResolver {
-  @Query(() => OrganizationPage, {
-    nullable: true,
-    description: 'Lists the organizations of an issuer, newest first; with `search`, in the order of their names.',
-  })
+  @NullableQuery(
+    () => OrganizationPage,
+    'Lists the organizations of an issuer, newest first; with `search`, in the order of their names.',
+  )
   @Scope('issuers.organizations', 'read')
   organizations(@Ctx() context: Context, @Args() path: IssuerPath, @Args() filter: OrganizationFilter) {
     return listOrganizations(context, path, filter)
   }
 
-  @Query(() => Organization, {
-    nullable: true,
-    description: 'Returns an organization of an issuer.',
-  })
+  @NullableQuery(() => Organization, 'Returns an organization of an issuer.')
   @Scope('issuers.organizations', 'read')
   organization(@Ctx() context: Context, @Args() path: OrganizationPath) {
     return getOrganization(context, path)
@@ -77,18 +83,16 @@ export class OrganizationResolver {
     return true
   }
 
-  @FieldResolver(() => ApiKeyPage, { nullable: true, description: 'The API keys of the organization, newest first.' })
+  @Relation(() => ApiKeyPage, 'The API keys of the organization, newest first.')
   @Scope('issuers.organizations.api_keys', 'read')
   async apiKeys(
     @Ctx() context: Context,
     @Root() { accountId, issuerId, id, status }: OrganizationRow,
     @Args() page: RelationArgs,
   ) {
-    const keys = await relatedPage(context, page, {
-      key: id,
-      firstPages: apiKeysOfOrganizations,
-      list: () => listApiKeys(context, { accountId, issuerId, orgId: id }, page),
-    })
+    const keys = await relatedPage(context, page, id, apiKeysOfOrganizations, () =>
+      listApiKeys(context, { accountId, issuerId, orgId: id }, page),
+    )
     return { ...keys, data: keys.data.map((key) => ({ ...key, suspended: status === 'suspended' })) }
   }
 }
@@ -98,27 +102,23 @@ export class OrganizationResolver {
  */
 @Resolver(() => User)
 export class UserOrganizationsResolver {
-  @FieldResolver(() => OrganizationPage, {
-    nullable: true,
-    description: 'The organizations of the user, latest joined first.',
-  })
+  @Relation(() => OrganizationPage, 'The organizations of the user, latest joined first.')
   @Scope('issuers.organizations', 'read')
   organizations(@Ctx() context: Context, @Root() user: UserRow, @Args() page: RelationArgs) {
-    return relatedPage(context, page, {
-      key: user.id,
-      firstPages: organizationsOfUsers,
-      list: async () => (await organizationsOfUsers(context, [user.id], checkPageLimit(page), page.cursor))[0]!,
-    })
+    return relatedPage(
+      context,
+      page,
+      user.id,
+      organizationsOfUsers,
+      async () => (await organizationsOfUsers(context, [user.id], checkPageLimit(page), page.cursor))[0]!,
+    )
   }
 }
 
 /** The keys module must not import the organizations module, so this resolver adds `organization` to `ApiKey`. */
 @Resolver(() => ApiKey)
 export class ApiKeyOrganizationResolver {
-  @FieldResolver(() => Organization, {
-    nullable: true,
-    description: 'The organization that owns the key; null for a key of an account.',
-  })
+  @Relation(() => Organization, 'The organization that owns the key; null for a key of an account.')
   @Scope('issuers.organizations', 'read')
   organization(@Ctx() context: Context, @Root() { orgId }: ApiKeyRow) {
     return orgId === null ? null : loader(context, organizationsById).load(orgId)

@@ -1,8 +1,15 @@
-import { Arg, Args, Ctx, FieldResolver, Mutation, Query, Resolver, Root } from 'type-graphql'
+import { Arg, Args, Ctx, FieldResolver, Mutation, Resolver, Root } from 'type-graphql'
 import type { Context } from '../../platform/context.js'
 import type { LedgerEntry as LedgerEntryRow } from '../../platform/postgres/database.js'
 import { CreateInput } from '../declaration.js'
-import { AccountPath, IdempotencyKey, ManagesOwnTransactions, PageArgs, Scope } from '../graphql-types.js'
+import {
+  AccountPath,
+  IdempotencyKey,
+  ManagesOwnTransactions,
+  NullableQuery,
+  PageArgs,
+  Scope,
+} from '../graphql-types.js'
 import { listLedgerEntries, paymentReferenceOf } from './credits.js'
 import { LedgerEntry, LedgerEntryPage } from './ledger-entry.js'
 import { Topup } from './topup.js'
@@ -16,10 +23,7 @@ const PaymentSignature = () =>
 
 @Resolver(() => LedgerEntry)
 export class CreditResolver {
-  @Query(() => LedgerEntryPage, {
-    nullable: true,
-    description: 'Lists the ledger entries of the prepaid credit of an account, newest first.',
-  })
+  @NullableQuery(() => LedgerEntryPage, 'Lists the ledger entries of the prepaid credit of an account, newest first.')
   @Scope('credits', 'read')
   ledgerEntries(@Ctx() context: Context, @Args() path: AccountPath, @Args() page: PageArgs) {
     return listLedgerEntries(context, path, page)

@@ -1,8 +1,8 @@
-import { Args, Ctx, FieldResolver, Mutation, Query, Resolver, Root } from 'type-graphql'
+import { Args, Ctx, FieldResolver, Mutation, Resolver, Root } from 'type-graphql'
 import type { Context } from '../../platform/context.js'
 import type { PaymentMethod as PaymentMethodRow } from '../../platform/postgres/database.js'
 import { CreateInput, UpdateInput } from '../declaration.js'
-import { AccountPath, IdempotencyKey, PageArgs, Scope } from '../graphql-types.js'
+import { AccountPath, IdempotencyKey, NullableQuery, PageArgs, Scope } from '../graphql-types.js'
 import { PaymentMethod, PaymentMethodPage, PaymentMethodPath } from './payment-method.js'
 import {
   createPaymentMethod,
@@ -14,10 +14,10 @@ import {
 
 @Resolver(() => PaymentMethod)
 export class PaymentMethodResolver {
-  @Query(() => PaymentMethodPage, {
-    nullable: true,
-    description: 'Lists the payment methods of an account, newest first, including removed ones.',
-  })
+  @NullableQuery(
+    () => PaymentMethodPage,
+    'Lists the payment methods of an account, newest first, including removed ones.',
+  )
   @Scope('payment_methods', 'read')
   paymentMethods(@Ctx() context: Context, @Args() path: AccountPath, @Args() page: PageArgs) {
     return listPaymentMethods(context, path, page)

@@ -1,10 +1,10 @@
-import { Args, Ctx, FieldResolver, Mutation, Query, Resolver, Root } from 'type-graphql'
+import { Args, Ctx, FieldResolver, Mutation, Resolver, Root } from 'type-graphql'
 import type { Context } from '../../platform/context.js'
 import type { Event as EventRow } from '../../platform/postgres/database.js'
 import { loader } from '../../platform/postgres/loader.js'
 import { Input } from '../declaration.js'
 import { Event } from '../events/event.js'
-import { IdempotencyKey, IssuerLevelScope, Scope, UserPath } from '../graphql-types.js'
+import { IdempotencyKey, IssuerLevelScope, NullableQuery, Relation, Scope, UserPath } from '../graphql-types.js'
 import {
   RevokeSessionInput,
   Session,
@@ -26,13 +26,13 @@ import { reactivateSession, revokeSession, suspendSession } from './transitions.
 
 @Resolver(() => Session)
 export class SessionResolver {
-  @Query(() => SessionPage, { nullable: true, description: 'Lists the sessions of a user, newest first.' })
+  @NullableQuery(() => SessionPage, 'Lists the sessions of a user, newest first.')
   @Scope('issuers.sessions', 'read')
   sessions(@Ctx() context: Context, @Args() path: UserPath, @Args() filter: SessionFilter) {
     return listSessions(context, path, filter)
   }
 
-  @Query(() => Session, { nullable: true, description: 'Returns a session. Null with an error for an unknown id.' })
+  @NullableQuery(() => Session, 'Returns a session. Null with an error for an unknown id.')
   @Scope('issuers.sessions', 'read')
   session(@Ctx() context: Context, @Args() path: SessionPath) {
     return getSession(context, path)
@@ -75,10 +75,10 @@ export class SessionResolver {
 
 @Resolver(() => Event)
 export class EventSessionResolver {
-  @FieldResolver(() => Session, {
-    nullable: true,
-    description: 'The session that the event is about. Null for an event without a session and for a purged session.',
-  })
+  @Relation(
+    () => Session,
+    'The session that the event is about. Null for an event without a session and for a purged session.',
+  )
   @IssuerLevelScope('issuers.sessions', 'read')
   session(@Ctx() context: Context, @Root() { accountId, issuerId, sessionId }: EventRow) {
     if (!issuerId || !sessionId) return null

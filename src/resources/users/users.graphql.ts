@@ -1,4 +1,4 @@
-import { Args, Ctx, FieldResolver, Mutation, Query, Resolver, Root } from 'type-graphql'
+import { Args, Ctx, Mutation, Resolver, Root } from 'type-graphql'
 import type { Context } from '../../platform/context.js'
 import type {
   Event as EventRow,
@@ -11,12 +11,14 @@ import { VerifierPage } from '../credentials/verifier.js'
 import { listVerifiers, verifiersOf } from '../credentials/verifiers.js'
 import { CreateInput, UpdateInput } from '../declaration.js'
 import { Event, EventPage } from '../events/event.js'
-import { eventLoaderKey, listEvents, newestEventsOf } from '../events/event-list.js'
+import { relatedEvents } from '../events/event-list.js'
 import {
   IdempotencyKey,
   IfMatch,
   IssuerLevelScope,
   IssuerPath,
+  NullableQuery,
+  Relation,
   RelationArgs,
   Scope,
   UserPath,
@@ -35,19 +37,16 @@ const userPathOf = ({ accountId, issuerId, id }: UserRow) => ({ accountId, issue
 
 @Resolver(() => User)
 export class UserResolver {
-  @Query(() => UserPage, {
-    nullable: true,
-    description: 'Lists the users of an issuer, newest first, with hashed usernames.',
-  })
+  @NullableQuery(() => UserPage, 'Lists the users of an issuer, newest first, with hashed usernames.')
   @Scope('issuers.users', 'read')
   users(@Ctx() context: Context, @Args() path: IssuerPath, @Args() filter: UserFilter) {
     return listUsers(context, path, filter)
   }
 
-  @Query(() => User, {
-    nullable: true,
-    description: 'Returns a user with the username. Null with an error for an unknown id or for a deleted user.',
-  })
+  @NullableQuery(
+    () => User,
+    'Returns a user with the username. Null with an error for an unknown id or for a deleted user.',
+  )
   @Scope('issuers.users', 'read')
   user(@Ctx() context: Context, @Args() path: UserPath) {
     return getUser(context, path)
@@ -86,38 +85,28 @@ export class UserResolver {
     return true
   }
 
-  @FieldResolver(() => SessionPage, { nullable: true, description: 'The sessions of the user, newest first.' })
+  @Relation(() => SessionPage, 'The sessions of the user, newest first.')
   @Scope('issuers.sessions', 'read')
   sessions(@Ctx() context: Context, @Root() user: UserRow, @Args() page: RelationArgs) {
-    const list = () => listSessions(context, userPathOf(user), page)
-    return relatedPage(context, page, { key: user.id, firstPages: sessionsOf, list })
+    return relatedPage(context, page, user.id, sessionsOf, () => listSessions(context, userPathOf(user), page))
   }
 
-  @FieldResolver(() => VerifierPage, { nullable: true, description: 'The credentials of the user, newest first.' })
+  @Relation(() => VerifierPage, 'The credentials of the user, newest first.')
   @Scope('issuers.users.verifiers', 'read')
   verifiers(@Ctx() context: Context, @Root() user: UserRow, @Args() page: RelationArgs) {
-    const list = () => listVerifiers(context, userPathOf(user), page)
-    return relatedPage(context, page, { key: user.id, firstPages: verifiersOf, list })
+    return relatedPage(context, page, user.id, verifiersOf, () => listVerifiers(context, userPathOf(user), page))
   }
 
-  @FieldResolver(() => PersonalTokenPage, {
-    nullable: true,
-    description: 'The personal tokens of the user, newest first.',
-  })
+  @Relation(() => PersonalTokenPage, 'The personal tokens of the user, newest first.')
   @Scope('issuers.users.tokens', 'read')
   tokens(@Ctx() context: Context, @Root() user: UserRow, @Args() page: RelationArgs) {
-    const list = () => listPersonalTokens(context, userPathOf(user), page)
-    return relatedPage(context, page, { key: user.id, firstPages: tokensOfUsers, list })
+    return relatedPage(context, page, user.id, tokensOfUsers, () => listPersonalTokens(context, userPathOf(user), page))
   }
 
-  @FieldResolver(() => EventPage, { nullable: true, description: 'The events of the user, newest first.' })
+  @Relation(() => EventPage, 'The events of the user, newest first.')
   @Scope('events', 'read')
-  events(@Ctx() context: Context, @Root() { accountId, id }: UserRow, @Args() page: RelationArgs) {
-    return relatedPage(context, page, {
-      key: eventLoaderKey(accountId, id),
-      firstPages: newestEventsOf.user,
-      list: () => listEvents(context, { accountId }, { userId: id }, page),
-    })
+  events(@Ctx() context: Context, @Root() user: UserRow, @Args() page: RelationArgs) {
+    return relatedEvents(context, page, 'user', user)
   }
 }
 
@@ -126,10 +115,7 @@ const loadUser = (context: Context, { accountId, issuerId }: InIssuer, userId: s
 
 @Resolver(() => Session)
 export class SessionUserResolver {
-  @FieldResolver(() => User, {
-    nullable: true,
-    description: 'The user, with a hashed username as in lists. Null for a deleted user.',
-  })
+  @Relation(() => User, 'The user, with a hashed username as in lists. Null for a deleted user.')
   @IssuerLevelScope('issuers.users', 'read')
   user(@Ctx() context: Context, @Root() session: SessionRow) {
     return loadUser(context, session, session.userId)
@@ -138,10 +124,10 @@ export class SessionUserResolver {
 
 @Resolver(() => PersonalToken)
 export class PersonalTokenUserResolver {
-  @FieldResolver(() => User, {
-    nullable: true,
-    description: 'The user for whom the token acts, with a hashed username as in lists. Null for a deleted user.',
-  })
+  @Relation(
+    () => User,
+    'The user for whom the token acts, with a hashed username as in lists. Null for a deleted user.',
+  )
   @IssuerLevelScope('issuers.users', 'read')
   user(@Ctx() context: Context, @Root() token: PersonalTokenRow) {
     return loadUser(context, token, token.userId)
@@ -150,11 +136,10 @@ export class PersonalTokenUserResolver {
 
 @Resolver(() => Event)
 export class EventUserResolver {
-  @FieldResolver(() => User, {
-    nullable: true,
-    description:
-      'The user whom the event is about, with a hashed username as in lists. Null for an event without a user and for a deleted user.',
-  })
+  @Relation(
+    () => User,
+    'The user whom the event is about, with a hashed username as in lists. Null for an event without a user and for a deleted user.',
+  )
   @IssuerLevelScope('issuers.users', 'read')
   user(@Ctx() context: Context, @Root() { accountId, issuerId, userId }: EventRow) {
     return issuerId && userId ? loadUser(context, { accountId, issuerId }, userId) : null

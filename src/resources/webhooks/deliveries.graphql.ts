@@ -1,10 +1,10 @@
-import { Args, Ctx, FieldResolver, Mutation, Query, Resolver, Root } from 'type-graphql'
+import { Args, Ctx, Mutation, Resolver, Root } from 'type-graphql'
 import type { Context } from '../../platform/context.js'
 import type { WebhookDelivery as DeliveryRow } from '../../platform/postgres/database.js'
 import { loader } from '../../platform/postgres/loader.js'
 import { Input } from '../declaration.js'
 import { Event } from '../events/event.js'
-import { Scope } from '../graphql-types.js'
+import { NullableQuery, Relation, Scope } from '../graphql-types.js'
 import { listDeliveries, redeliverDelivery, redeliverMany, testWebhook } from './deliveries.js'
 import { DeliveryFilter, DeliveryPage, DeliveryPath, RedeliverInput, Redelivery, WebhookDelivery } from './delivery.js'
 import { eventKeyOf, eventsOfDeliveries, webhooksById } from './relations.js'
@@ -12,10 +12,7 @@ import { Webhook, WebhookPath } from './webhook.js'
 
 @Resolver(() => WebhookDelivery)
 export class WebhookDeliveryResolver {
-  @Query(() => DeliveryPage, {
-    nullable: true,
-    description: 'Lists the deliveries to a webhook of the last 14 days, newest first.',
-  })
+  @NullableQuery(() => DeliveryPage, 'Lists the deliveries to a webhook of the last 14 days, newest first.')
   @Scope('webhooks', 'read')
   webhookDeliveries(@Ctx() context: Context, @Args() path: WebhookPath, @Args() filter: DeliveryFilter) {
     return listDeliveries(context, path, filter)
@@ -46,16 +43,13 @@ export class WebhookDeliveryResolver {
     return testWebhook(context, path)
   }
 
-  @FieldResolver(() => Event, {
-    nullable: true,
-    description: 'The event that is delivered. Null for a test event and after the retention period of events.',
-  })
+  @Relation(() => Event, 'The event that is delivered. Null for a test event and after the retention period of events.')
   @Scope('events', 'read')
   event(@Ctx() context: Context, @Root() delivery: DeliveryRow) {
     return loader(context, eventsOfDeliveries).load(eventKeyOf(delivery))
   }
 
-  @FieldResolver(() => Webhook, { nullable: true, description: 'The webhook. Null if it was deleted.' })
+  @Relation(() => Webhook, 'The webhook. Null if it was deleted.')
   @Scope('webhooks', 'read')
   webhook(@Ctx() context: Context, @Root() { webhookId }: DeliveryRow) {
     return loader(context, webhooksById).load(webhookId)

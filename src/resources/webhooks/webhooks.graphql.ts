@@ -1,4 +1,4 @@
-import { Args, Ctx, FieldResolver, Mutation, Query, Resolver, Root } from 'type-graphql'
+import { Args, Ctx, FieldResolver, Mutation, Resolver, Root } from 'type-graphql'
 import type { Context } from '../../platform/context.js'
 import type { Webhook as WebhookRow } from '../../platform/postgres/database.js'
 import { loader, relatedPage } from '../../platform/postgres/loader.js'
@@ -8,6 +8,8 @@ import {
   AdditionalScope,
   IdempotencyKey,
   IfMatch,
+  NullableQuery,
+  Relation,
   RelationArgs,
   ReturnsSecret,
   Scope,
@@ -34,16 +36,13 @@ const withOneTimeSecrets = ({ webhook, createdSecrets }: WebhookWithSecrets) => 
 
 @Resolver(() => Webhook)
 export class WebhookResolver {
-  @Query(() => WebhookPage, { nullable: true, description: 'Lists the webhooks of an account, newest first.' })
+  @NullableQuery(() => WebhookPage, 'Lists the webhooks of an account, newest first.')
   @Scope('webhooks', 'read')
   webhooks(@Ctx() context: Context, @Args() { accountId }: AccountPath, @Args() filter: WebhookFilter) {
     return listWebhooks(context, { accountId }, filter)
   }
 
-  @Query(() => Webhook, {
-    nullable: true,
-    description: 'Returns a webhook without its secrets; null with an error for a deleted webhook.',
-  })
+  @NullableQuery(() => Webhook, 'Returns a webhook without its secrets; null with an error for a deleted webhook.')
   @Scope('webhooks', 'read')
   webhook(@Ctx() context: Context, @Args() path: WebhookPath) {
     return getWebhook(context, path)
@@ -93,16 +92,11 @@ export class WebhookResolver {
     return webhookStatistics('dailyCounts' in row ? row : await loader(context, loadStatisticsSources).load(row.id))
   }
 
-  @FieldResolver(() => DeliveryPage, {
-    nullable: true,
-    description: 'The deliveries to the webhook, newest first.',
-  })
+  @Relation(() => DeliveryPage, 'The deliveries to the webhook, newest first.')
   @Scope('webhooks', 'read')
   deliveries(@Ctx() context: Context, @Root() { accountId, id }: WebhookRow, @Args() page: RelationArgs) {
-    return relatedPage(context, page, {
-      key: id,
-      firstPages: newestDeliveriesOf,
-      list: () => listDeliveries(context, { accountId, webhookId: id }, page),
-    })
+    return relatedPage(context, page, id, newestDeliveriesOf, () =>
+      listDeliveries(context, { accountId, webhookId: id }, page),
+    )
   }
 }
