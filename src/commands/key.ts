@@ -22,7 +22,7 @@ export async function create(config: Config, options: KeyOptions): Promise<void>
   if (days !== undefined && !(days > 0 && days <= 36_500))
     throw new UsageError('--expires-in must be a number of days above 0 and at most 36500.')
   await withDeployment(config, async (context) => {
-    const { key, secret } = await createApiKey(
+    const { id, secretPlain, ...key } = await createApiKey(
       context,
       { accountId: account },
       {
@@ -37,10 +37,10 @@ export async function create(config: Config, options: KeyOptions): Promise<void>
         `No operation of the Core API requires ${unusedScopes.join(' or ')}; docs/reference/scopes.md lists the platform scopes.`,
       )
     const expiresAt = key.expiresAt === null ? null : Number(key.expiresAt)
-    if (json) print(JSON.stringify({ id: key.id, secret_plain: secret, scopes: scope, expires_at: expiresAt }))
+    if (json) print(JSON.stringify({ id, secret_plain: secretPlain, scopes: scope, expires_at: expiresAt }))
     else {
       const expiry = expiresAt === null ? 'no expiry' : `expires ${new Date(expiresAt).toISOString()}`
-      print(`API key  ${key.id}:${secret}\n${scope.join(' ')}, ${expiry}\nThe secret is shown only once.`)
+      print(`API key  ${id}:${secretPlain}\n${scope.join(' ')}, ${expiry}\nThe secret is shown only once.`)
     }
   })
 }

@@ -120,7 +120,7 @@ async function ensureConsoleClient(
   const existingClient = id === undefined ? null : await tx.db.client.findFirst({ where: { id, ...path } })
   if (!existingClient) {
     const input = { name: 'Console', type: 'internal', confidential: false, settings: requiredSettings }
-    const { client } = await createClient(tx, path, input)
+    const client = await createClient(tx, path, input)
     return { id: client.id, repaired: true }
   }
   const isActive = existingClient.status === 'active'

@@ -117,8 +117,12 @@ export async function createAccount(context: Context, input: unknown): Promise<C
     const account = await createAdministratorOrganization(tx, row)
     const target = { type: 'account', id: account.id }
     await recordEvent(tx, 'account.created', { accountId: account.id, target, data: { name: account.name } })
-    const { key, secret } = await insertApiKey(tx, { accountId: account.id }, { name: 'First key', restrictions: {} })
-    return { account, apiKey: { id: key.id, secretPlain: secret } }
+    const { id, secretPlain } = await insertApiKey(
+      tx,
+      { accountId: account.id },
+      { name: 'First key', restrictions: {} },
+    )
+    return { account, apiKey: { id, secretPlain } }
   })
 }
 

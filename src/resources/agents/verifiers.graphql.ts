@@ -5,14 +5,7 @@ import { Input } from '../declaration.js'
 import { IdempotencyKey, NullableQuery, PageArgs, RecentSignIn, ReturnsSecret, Scope } from '../graphql-types.js'
 import { AgentPath, AgentVerifierPath } from './agent.js'
 import { AgentVerifier, AgentVerifierPage, CreateAgentVerifierInput, createRules } from './verifier.js'
-import {
-  type AgentVerifierWithSecret,
-  createAgentVerifier,
-  deleteAgentVerifier,
-  listAgentVerifiers,
-} from './verifiers.js'
-
-const withPlainSecret = ({ verifier, secret }: AgentVerifierWithSecret) => ({ ...verifier, secret })
+import { createAgentVerifier, deleteAgentVerifier, listAgentVerifiers } from './verifiers.js'
 
 @Resolver(() => AgentVerifier)
 export class AgentVerifierResolver {
@@ -29,12 +22,12 @@ export class AgentVerifierResolver {
   @Scope('issuers.agents.verifiers', 'write')
   @RecentSignIn()
   @ReturnsSecret(({ type }) => (type === 'secret' ? 'never' : 'plain'))
-  async createAgentVerifier(
+  createAgentVerifier(
     @Ctx() context: Context,
     @Args() path: AgentPath,
     @Input(CreateAgentVerifierInput, { rules: createRules }) input: object,
   ) {
-    return withPlainSecret(await createAgentVerifier(context, path, input))
+    return createAgentVerifier(context, path, input)
   }
 
   @Mutation(() => Boolean, { description: 'Deletes a verifier of an active agent immediately and permanently.' })

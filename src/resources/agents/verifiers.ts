@@ -46,8 +46,7 @@ export async function listAgentVerifiers(
   return toPage(rows, limit)
 }
 
-export interface AgentVerifierWithSecret {
-  verifier: AgentVerifier
+export interface AgentVerifierWithSecret extends AgentVerifier {
   /** The secret in plain text, which later responses do not contain; null for a wallet. */
   secret: string | null
 }
@@ -84,7 +83,7 @@ export async function createAgentVerifier(
       })
       await updateVerifierTypes(tx, agent)
       await recordAgentVerifierEvent(tx, 'agent.verifier.created', verifier)
-      return { verifier, secret }
+      return { ...verifier, secret }
     })
   } catch (error) {
     if (isDuplicate(error)) throw invalidField('address', 'duplicate', 'is already a wallet of this agent.')

@@ -16,17 +16,7 @@ import {
   Scope,
 } from '../graphql-types.js'
 import { Client, ClientFilter, ClientPage, ClientPath } from './client.js'
-import {
-  type ClientWithSecret,
-  createClient,
-  deleteClient,
-  getClient,
-  listClients,
-  rotateClientSecret,
-  updateClient,
-} from './clients.js'
-
-const withOneTimeSecret = ({ client, secret }: ClientWithSecret) => ({ ...client, secret })
+import { createClient, deleteClient, getClient, listClients, rotateClientSecret, updateClient } from './clients.js'
 
 @Resolver(() => Client)
 export class ClientResolver {
@@ -51,8 +41,8 @@ export class ClientResolver {
   @IdempotencyKey()
   @Scope('issuers.clients', 'write')
   @ReturnsSecret(({ confidential }) => (confidential === true ? 'never' : 'plain'))
-  async createClient(@Ctx() context: Context, @Args() path: IssuerPath, @CreateInput(Client) input: object) {
-    return withOneTimeSecret(await createClient(context, path, input))
+  createClient(@Ctx() context: Context, @Args() path: IssuerPath, @CreateInput(Client) input: object) {
+    return createClient(context, path, input)
   }
 
   @Mutation(() => Client, { description: 'Changes the given fields of a client.' })
@@ -84,8 +74,8 @@ export class ClientResolver {
   @Scope('issuers.clients', 'write')
   @ReturnsSecret()
   @RecentSignIn()
-  async rotateClientSecret(@Ctx() context: Context, @Args() path: ClientPath) {
-    return withOneTimeSecret(await rotateClientSecret(context, path))
+  rotateClientSecret(@Ctx() context: Context, @Args() path: ClientPath) {
+    return rotateClientSecret(context, path)
   }
 
   @Relation(() => EventPage, 'The events of the client, newest first.')

@@ -80,8 +80,7 @@ export async function getClient(context: Context, path: ClientPath): Promise<Cli
   return client
 }
 
-export interface ClientWithSecret {
-  client: Client
+export interface ClientWithSecret extends Client {
   /** The secret in plain text, which later responses do not contain; null for a public client. */
   secret: string | null
 }
@@ -115,7 +114,7 @@ export async function createClient(context: Context, path: InIssuer, input: unkn
       },
     })
     await recordEvent(tx, 'client.created', { ...clientEventSubject(client), data: { name: client.name } })
-    return { client, secret }
+    return { ...client, secret }
   })
 }
 
@@ -196,7 +195,7 @@ export async function rotateClientSecret(context: Context, path: ClientPath): Pr
       ) as unknown as Prisma.InputJsonArray,
     }
   })
-  return { client, secret }
+  return { ...client, secret }
 }
 
 function updateClientRow(

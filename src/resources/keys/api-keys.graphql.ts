@@ -25,7 +25,6 @@ import {
 } from './api-key.js'
 import {
   type ApiKeyWithOwnerState,
-  type ApiKeyWithSecret,
   createApiKey,
   getApiKey,
   type KeyPath,
@@ -37,8 +36,6 @@ import type { KeyOwner } from './key-owner.js'
 import { areOrganizationsSuspended } from './relations.js'
 import { currentKeyStatus } from './statuses.js'
 import { blockApiKey, deleteApiKey, revokeApiKey, rotateApiKey, unblockApiKey } from './transitions.js'
-
-const withPlainSecret = ({ key, secret }: ApiKeyWithSecret) => ({ ...key, secretPlain: secret })
 
 const UpdateKeyInput = UpdateInput(ApiKey)
 
@@ -91,8 +88,8 @@ function createKeyResolver(
     @Scope(scope, 'write')
     @RecentSignIn()
     @ReturnsSecret()
-    async create(@Ctx() context: Context, @Args(() => OwnerPath) path: KeyOwner, @CreateKeyInput input: object) {
-      return withPlainSecret(await createApiKey(context, path, input))
+    create(@Ctx() context: Context, @Args(() => OwnerPath) path: KeyOwner, @CreateKeyInput input: object) {
+      return createApiKey(context, path, input)
     }
 
     @Mutation(() => ApiKey, {
@@ -127,12 +124,12 @@ function createKeyResolver(
     @Scope(scope, 'write')
     @RecentSignIn()
     @ReturnsSecret()
-    async rotate(
+    rotate(
       @Ctx() context: Context,
       @Args(() => KeyPathArgs) path: KeyPath,
       @Input(RotateApiKeyInput, { nullable: true }) input?: object | null,
     ) {
-      return withPlainSecret(await rotateApiKey(context, path, input))
+      return rotateApiKey(context, path, input)
     }
 
     @Mutation(() => ApiKey, {

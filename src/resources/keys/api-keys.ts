@@ -129,10 +129,9 @@ export async function getApiKey(context: Context, path: KeyPath): Promise<ApiKey
   return key
 }
 
-export interface ApiKeyWithSecret {
-  key: ApiKey
+export interface ApiKeyWithSecret extends ApiKey {
   /** The secret in plain text, which is not stored. */
-  secret: string
+  secretPlain: string
 }
 
 /**
@@ -197,7 +196,7 @@ export async function insertApiKey(
       },
     })
     await recordEvent(context, 'api_key.created', { ...apiKeyEventSubject(key), data: { name: key.name } })
-    return { key, secret }
+    return { ...key, secretPlain: secret }
   } catch (error) {
     if (isDuplicate(error)) throw new ApiError('conflict', 'An API key with this id already exists.')
     throw error

@@ -59,13 +59,8 @@ export class PersonalTokenResolver {
   @Scope('issuers.users.tokens', 'write')
   @RecentSignIn()
   @ReturnsSecret()
-  async createPersonalToken(
-    @Ctx() context: Context,
-    @Args() path: UserPath,
-    @CreateInput(PersonalToken) input: object,
-  ) {
-    const { token, jwt } = await createPersonalToken(context, path, input)
-    return { ...token, tokenPlain: jwt }
+  createPersonalToken(@Ctx() context: Context, @Args() path: UserPath, @CreateInput(PersonalToken) input: object) {
+    return createPersonalToken(context, path, input)
   }
 
   @Mutation(() => Boolean, {

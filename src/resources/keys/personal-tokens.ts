@@ -113,10 +113,9 @@ export async function getPersonalToken(context: Context, path: TokenPath): Promi
   return token
 }
 
-export interface PersonalTokenWithJwt {
-  token: TokenWithUser
+export interface PersonalTokenWithJwt extends TokenWithUser {
   /** The token in plain text, which is not stored. */
-  jwt: string
+  tokenPlain: string
 }
 
 /**
@@ -168,7 +167,7 @@ export async function createPersonalToken(
     })
     const data = { name: row.name, audience: row.audience, scopes }
     await recordEvent(tx, 'personal_token.created', { ...tokenEventSubject(row), data })
-    return { token: { ...row, user: owner }, jwt: await signPersonalToken(tx, row) }
+    return { ...row, user: owner, tokenPlain: await signPersonalToken(tx, row) }
   })
 }
 

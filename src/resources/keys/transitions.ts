@@ -32,7 +32,7 @@ export async function rotateApiKey(context: Context, path: KeyPath, input: unkno
     const secrets = rotateSecrets(row.secrets as unknown as StoredSecret[], secret, context.now())
     return { secrets: secrets as unknown as Prisma.InputJsonArray, secretHint: hint ?? secret.slice(-4) }
   })
-  return { key, secret }
+  return { ...key, secretPlain: secret }
 }
 
 /** @throws invalid_request, also if the key is blocked, revoked or expired; not_found */

@@ -25,7 +25,6 @@ import {
 import {
   createInvitation,
   getInvitation,
-  type InvitationWithToken,
   invitationStatus,
   listInvitations,
   resendInvitation,
@@ -33,8 +32,6 @@ import {
 } from './invitations.js'
 import { Organization } from './organization.js'
 import { newestInvitationsOf, organizationsById } from './organization-loaders.js'
-
-const withOneTimeToken = ({ invitation, token }: InvitationWithToken) => ({ ...invitation, tokenPlain: token })
 
 @Resolver(() => OrganizationInvitation)
 export class InvitationResolver {
@@ -63,12 +60,12 @@ export class InvitationResolver {
   @IdempotencyKey()
   @Scope('issuers.organizations.members', 'write')
   @ReturnsSecret()
-  async createOrganizationInvitation(
+  createOrganizationInvitation(
     @Ctx() context: Context,
     @Args() path: OrganizationPath,
     @CreateInput(OrganizationInvitation) input: object,
   ) {
-    return withOneTimeToken(await createInvitation(context, path, input))
+    return createInvitation(context, path, input)
   }
 
   @Mutation(() => OrganizationInvitation, {
@@ -78,8 +75,8 @@ export class InvitationResolver {
   @IdempotencyKey()
   @Scope('issuers.organizations.members', 'write')
   @ReturnsSecret()
-  async resendOrganizationInvitation(@Ctx() context: Context, @Args() path: InvitationPath) {
-    return withOneTimeToken(await resendInvitation(context, path))
+  resendOrganizationInvitation(@Ctx() context: Context, @Args() path: InvitationPath) {
+    return resendInvitation(context, path)
   }
 
   @Mutation(() => OrganizationInvitation, {

@@ -32,10 +32,9 @@ import { usernameKeyOf } from '../users/usernames.js'
 import { createRules, type InvitationFilter, type InvitationPath, type InvitationStatus } from './invitation.js'
 import { requireGroups, userNotDeleted } from './members.js'
 
-export interface InvitationWithToken {
-  invitation: OrganizationInvitation
+export interface InvitationWithToken extends OrganizationInvitation {
   /** The token in plain text, which is not stored. */
-  token: string
+  tokenPlain: string
 }
 
 /** Returns the current status: a pending invitation is `expired` from `expires_at` on. */
@@ -165,7 +164,7 @@ export async function createInvitation(
     })
     await recordEvent(tx, 'organization.invitation.created', invitationEventSubject(invitation))
     await sendInvitationMail(tx, invitation, token)
-    return { invitation, token }
+    return { ...invitation, tokenPlain: token }
   })
 }
 
@@ -197,7 +196,7 @@ export async function resendInvitation(context: Context, path: InvitationPath): 
     }
     const event = 'organization.invitation.resent'
     const sendMail = (tx: Context, row: OrganizationInvitation) => sendInvitationMail(tx, row, token)
-    return { invitation: await updateInvitationRow(context, path, event, renewToken, sendMail), token }
+    return { ...(await updateInvitationRow(context, path, event, renewToken, sendMail)), tokenPlain: token }
   } catch (error) {
     if (isDuplicate(error)) throw conflict('This email address has another pending invitation.')
     throw error

@@ -24,15 +24,8 @@ import {
   getWebhook,
   listWebhooks,
   updateWebhook,
-  type WebhookWithSecrets,
   type WebhookWithStatistics,
 } from './webhooks.js'
-
-const withOneTimeSecrets = ({ webhook, createdSecrets }: WebhookWithSecrets) => ({
-  ...webhook,
-  bearerTokenPlain: createdSecrets.bearer,
-  signatureSecretPlain: createdSecrets.signature,
-})
 
 @Resolver(() => Webhook)
 export class WebhookResolver {
@@ -56,8 +49,8 @@ export class WebhookResolver {
   @Scope('webhooks', 'write')
   @AdditionalScope('events', 'read')
   @ReturnsSecret(({ auth }) => (auth === 'none' ? 'plain' : 'never'))
-  async createWebhook(@Ctx() context: Context, @Args() path: AccountPath, @CreateInput(Webhook) input: object) {
-    return withOneTimeSecrets(await createWebhook(context, path, input))
+  createWebhook(@Ctx() context: Context, @Args() path: AccountPath, @CreateInput(Webhook) input: object) {
+    return createWebhook(context, path, input)
   }
 
   @Mutation(() => Webhook, {
@@ -66,13 +59,13 @@ export class WebhookResolver {
   })
   @Scope('webhooks', 'write')
   @ReturnsSecret()
-  async updateWebhook(
+  updateWebhook(
     @Ctx() context: Context,
     @Args() path: WebhookPath,
     @UpdateInput(Webhook) input: object,
     @IfMatch() ifMatch?: string | null,
   ) {
-    return withOneTimeSecrets(await updateWebhook(context, path, input, ifMatch))
+    return updateWebhook(context, path, input, ifMatch)
   }
 
   @Mutation(() => Boolean, { description: 'Deletes a webhook and cancels its pending deliveries.' })

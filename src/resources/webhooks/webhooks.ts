@@ -38,10 +38,16 @@ export type WebhookWithStatistics = Webhook & {
 }
 
 /** A webhook with the secrets that the operation created, in plain text. */
-export interface WebhookWithSecrets {
-  webhook: Webhook
-  createdSecrets: Secrets
+export interface WebhookWithSecrets extends Webhook {
+  bearerTokenPlain: string | undefined
+  signatureSecretPlain: string | undefined
 }
+
+const withSecrets = (webhook: Webhook, { bearer, signature }: Secrets): WebhookWithSecrets => ({
+  ...webhook,
+  bearerTokenPlain: bearer,
+  signatureSecretPlain: signature,
+})
 
 /** @throws invalid_request for a URL that webhooks must not have, or for an unknown event type */
 function checkWebhookValues(
@@ -135,7 +141,7 @@ export async function createWebhook(context: Context, path: InAccount, input: un
     const { name, eventTypes, status } = webhook
     const data = { name, url: originOf(webhook), auth, event_types: eventTypes, status }
     await recordEvent(tx, 'webhook.created', { ...webhookEventSubject(webhook), data })
-    return { webhook, createdSecrets }
+    return withSecrets(webhook, createdSecrets)
   })
 }
 
@@ -185,7 +191,7 @@ export async function updateWebhook(
     },
     values.status === 'active' ? breakerReset(path) : undefined,
   )
-  return { webhook, createdSecrets }
+  return withSecrets(webhook, createdSecrets)
 }
 
 /**

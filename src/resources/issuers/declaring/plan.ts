@@ -270,10 +270,11 @@ function createClientStep(entry: DeclarationEntry, path: (string | number)[]): P
     differences: diffValues('', undefined, omitKeys(entry, 'id', 'secret')),
     async run(context, issuerPath) {
       const { status, ...clientFields } = omitKeys(entry, 'id')
-      const { client, secret } = await createClient(context, issuerPath, toInput({ settings: {}, ...clientFields }))
+      const client = await createClient(context, issuerPath, toInput({ settings: {}, ...clientFields }))
       if (status !== undefined && status !== client.status)
         await updateClient(context, { ...issuerPath, clientId: client.id }, { status })
-      return secret !== null && entry['secret'] === undefined ? { id: client.id, name: client.name, secret } : undefined
+      const { id, name, secret } = client
+      return secret !== null && entry['secret'] === undefined ? { id, name, secret } : undefined
     },
   }
 }
