@@ -1,7 +1,11 @@
-import { ID, ObjectType } from 'type-graphql'
+import { createUnionType, ID, ObjectType } from 'type-graphql'
 import type { ActorType as ActorTypeName } from '../../kernel/context.js'
+import { Client } from '../clients/client.js'
 import { Property } from '../declaration.js'
 import { ActorType } from '../events/event.js'
+import { Issuer } from '../issuers/issuer.js'
+import { Organization } from '../organizations/organization.js'
+import { User } from '../users/user.js'
 
 @ObjectType({ description: 'The principal that created a note.' })
 export class NoteAuthor {
@@ -20,3 +24,10 @@ export class NoteAuthor {
   })
   readonly name!: string | null
 }
+
+export const NoteSubjectResource = createUnionType({
+  name: 'NoteSubjectResource',
+  description: 'A resource that a note can be about.',
+  types: () => [User, Organization, Issuer, Client] as const,
+  resolveType: ({ id }) => ({ usr: User, org: Organization, iss: Issuer })[id.split('_')[0]!] ?? Client,
+})

@@ -2,27 +2,17 @@
  * The relations of notes to their subjects and authors. They are in this folder because src/resources/notes may not
  * import users, organizations, issuers and clients.
  */
-import { Ctx, createUnionType, Resolver, Root } from 'type-graphql'
+import { Ctx, Resolver, Root } from 'type-graphql'
 import type { ActorType } from '../../kernel/context.js'
 import type { Context } from '../../platform/context.js'
 import type { Note as NoteRow } from '../../platform/postgres/database.js'
 import { loader } from '../../platform/postgres/loader.js'
-import { Client } from '../clients/client.js'
 import { Relation, type RelationPermission, Scope, ScopeByParent } from '../graphql-types.js'
-import { Issuer } from '../issuers/issuer.js'
 import { ApiKey } from '../keys/api-key.js'
 import { Note, type NoteSubject } from '../notes/note.js'
-import { Organization } from '../organizations/organization.js'
 import { User } from '../users/user.js'
-import { NoteAuthor } from './note-author.js'
+import { NoteAuthor, NoteSubjectResource } from './note-author.js'
 import { type AuthorRow, apiKeysById, authorsById, subjectsById, usersById } from './note-relations.js'
-
-const NoteSubjectResource = createUnionType({
-  name: 'NoteSubjectResource',
-  description: 'A resource that a note can be about.',
-  types: () => [User, Organization, Issuer, Client] as const,
-  resolveType: ({ id }) => ({ usr: User, org: Organization, iss: Issuer })[id.split('_')[0]!] ?? Client,
-})
 
 function subjectPermission({ accountId, issuerId, subjectId, subjectType }: NoteRow): RelationPermission {
   const path = { accountId, ...(issuerId !== null && { issuerId }) }

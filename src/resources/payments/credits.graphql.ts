@@ -1,4 +1,4 @@
-import { Arg, Args, Ctx, FieldResolver, Mutation, Resolver, Root } from 'type-graphql'
+import { Args, Ctx, FieldResolver, Mutation, Resolver, Root } from 'type-graphql'
 import type { Context } from '../../platform/context.js'
 import type { LedgerEntry as LedgerEntryRow } from '../../platform/postgres/database.js'
 import { CreateInput } from '../declaration.js'
@@ -12,14 +12,8 @@ import {
 } from '../graphql-types.js'
 import { listLedgerEntries, paymentReferenceOf } from './credits.js'
 import { LedgerEntry, LedgerEntryPage } from './ledger-entry.js'
-import { Topup } from './topup.js'
+import { PaymentSignature, Topup } from './topup.js'
 import { topUp } from './topups.js'
-
-const PaymentSignature = () =>
-  Arg('paymentSignature', () => String, {
-    nullable: true,
-    description: 'The payment: an x402 v2 PaymentPayload as base64-encoded JSON, as in the PAYMENT-SIGNATURE header.',
-  })
 
 @Resolver(() => LedgerEntry)
 export class CreditResolver {

@@ -1,4 +1,4 @@
-import { ObjectType } from 'type-graphql'
+import { Arg, ObjectType } from 'type-graphql'
 import { z } from 'zod'
 import { limits } from '../../kernel/limits.js'
 import { CreatedAt, Id, UpdatedAt } from '../common-properties.js'
@@ -40,3 +40,10 @@ export class Topup {
 }
 
 export const createRules = createRulesOf(Topup)
+
+/** A parameter of `createTopup`. */
+export const PaymentSignature = () =>
+  Arg('paymentSignature', () => String, {
+    nullable: true,
+    description: 'The payment: an x402 v2 PaymentPayload as base64-encoded JSON, as in the PAYMENT-SIGNATURE header.',
+  })
