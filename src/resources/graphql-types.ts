@@ -125,6 +125,9 @@ export const Relation = (type: FieldType, description: string) => FieldResolver(
 /** For relation fields that are part of the resource in `/v1`. */
 export const InRest = () => guardExtensions({ inRest: true })
 
+/** Returns the result of a mutation that has no other result: true after the work. */
+export const trueAfter = (work: Promise<void>): Promise<true> => work.then(() => true)
+
 /** Micro-USD, which can exceed the 32 bits of the GraphQL type Int. */
 export const MicroUsd = new GraphQLScalarType<bigint | number, number>({
   name: 'MicroUsd',

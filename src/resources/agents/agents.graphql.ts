@@ -3,7 +3,16 @@ import type { Context } from '../../platform/context.js'
 import type { Agent as AgentRow } from '../../platform/postgres/database.js'
 import { relatedPage } from '../../platform/postgres/loader.js'
 import { CreateInput, UpdateInput } from '../declaration.js'
-import { IdempotencyKey, IfMatch, IssuerPath, NullableQuery, Relation, RelationArgs, Scope } from '../graphql-types.js'
+import {
+  IdempotencyKey,
+  IfMatch,
+  IssuerPath,
+  NullableQuery,
+  Relation,
+  RelationArgs,
+  Scope,
+  trueAfter,
+} from '../graphql-types.js'
 import { Agent, AgentFilter, AgentPage, AgentPath } from './agent.js'
 import { createAgent, deleteAgent, getAgent, listAgents, updateAgent } from './agents.js'
 import { AgentVerifierPage } from './verifier.js'
@@ -50,9 +59,8 @@ export class AgentResolver {
 
   @Mutation(() => Boolean, { description: 'Deletes an agent and its verifiers permanently.' })
   @Scope('issuers.agents', 'delete')
-  async deleteAgent(@Ctx() context: Context, @Args() path: AgentPath, @IfMatch() ifMatch?: string | null) {
-    await deleteAgent(context, path, ifMatch)
-    return true
+  deleteAgent(@Ctx() context: Context, @Args() path: AgentPath, @IfMatch() ifMatch?: string | null) {
+    return trueAfter(deleteAgent(context, path, ifMatch))
   }
 
   @Relation(() => AgentVerifierPage, 'The verifiers of the agent, newest first.')

@@ -2,7 +2,15 @@ import { Args, Ctx, FieldResolver, Mutation, Resolver, Root } from 'type-graphql
 import type { Context } from '../../platform/context.js'
 import type { AgentVerifier as AgentVerifierRow } from '../../platform/postgres/database.js'
 import { Input } from '../declaration.js'
-import { IdempotencyKey, NullableQuery, PageArgs, RecentSignIn, ReturnsSecret, Scope } from '../graphql-types.js'
+import {
+  IdempotencyKey,
+  NullableQuery,
+  PageArgs,
+  RecentSignIn,
+  ReturnsSecret,
+  Scope,
+  trueAfter,
+} from '../graphql-types.js'
 import { AgentPath, AgentVerifierPath } from './agent.js'
 import { AgentVerifier, AgentVerifierPage, CreateAgentVerifierInput, createRules } from './verifier.js'
 import { createAgentVerifier, deleteAgentVerifier, listAgentVerifiers } from './verifiers.js'
@@ -32,9 +40,8 @@ export class AgentVerifierResolver {
 
   @Mutation(() => Boolean, { description: 'Deletes a verifier of an active agent immediately and permanently.' })
   @Scope('issuers.agents.verifiers', 'delete')
-  async deleteAgentVerifier(@Ctx() context: Context, @Args() path: AgentVerifierPath) {
-    await deleteAgentVerifier(context, path)
-    return true
+  deleteAgentVerifier(@Ctx() context: Context, @Args() path: AgentVerifierPath) {
+    return trueAfter(deleteAgentVerifier(context, path))
   }
 
   @FieldResolver()

@@ -14,6 +14,7 @@ import {
   RelationArgs,
   ReturnsSecret,
   Scope,
+  trueAfter,
 } from '../graphql-types.js'
 import { Client, ClientFilter, ClientPage, ClientPath } from './client.js'
 import { createClient, deleteClient, getClient, listClients, rotateClientSecret, updateClient } from './clients.js'
@@ -61,9 +62,8 @@ export class ClientResolver {
       'Deletes a client. New requests fail immediately. Issued access tokens of users stay valid until they expire.',
   })
   @Scope('issuers.clients', 'delete')
-  async deleteClient(@Ctx() context: Context, @Args() path: ClientPath, @IfMatch() ifMatch?: string | null) {
-    await deleteClient(context, path, ifMatch)
-    return true
+  deleteClient(@Ctx() context: Context, @Args() path: ClientPath, @IfMatch() ifMatch?: string | null) {
+    return trueAfter(deleteClient(context, path, ifMatch))
   }
 
   @Mutation(() => Client, {

@@ -2,7 +2,7 @@ import { Args, Ctx, FieldResolver, Mutation, Resolver, Root } from 'type-graphql
 import type { Context } from '../../platform/context.js'
 import type { Verifier as VerifierRow } from '../../platform/postgres/database.js'
 import { Input, UpdateInput } from '../declaration.js'
-import { IdempotencyKey, NullableQuery, PageArgs, ReturnsSecret, Scope, UserPath } from '../graphql-types.js'
+import { IdempotencyKey, NullableQuery, PageArgs, ReturnsSecret, Scope, trueAfter, UserPath } from '../graphql-types.js'
 import { createPasskeyChallenge } from './passkey-challenge.js'
 import type { PasskeyData } from './passkey-data.js'
 import { completeEnrollment } from './totp.js'
@@ -88,9 +88,8 @@ export class VerifierResolver {
 
   @Mutation(() => Boolean, { description: 'Deletes a credential. The user can no longer sign in with it.' })
   @Scope('issuers.users.verifiers', 'delete')
-  async deleteVerifier(@Ctx() context: Context, @Args() path: VerifierPath) {
-    await deleteVerifier(context, path)
-    return true
+  deleteVerifier(@Ctx() context: Context, @Args() path: VerifierPath) {
+    return trueAfter(deleteVerifier(context, path))
   }
 
   @FieldResolver()

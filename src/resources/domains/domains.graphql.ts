@@ -2,7 +2,7 @@ import { Args, Ctx, FieldResolver, Mutation, Resolver, Root } from 'type-graphql
 import type { Context } from '../../platform/context.js'
 import type { Domain as DomainRow } from '../../platform/postgres/database.js'
 import { CreateInput, Input } from '../declaration.js'
-import { AccountPath, IdempotencyKey, NullableQuery, PageArgs, Scope } from '../graphql-types.js'
+import { AccountPath, IdempotencyKey, NullableQuery, PageArgs, Scope, trueAfter } from '../graphql-types.js'
 import { AssignDomainInput, Domain, DomainPage, DomainPath, type DomainVerification } from './domain.js'
 import {
   addDomain,
@@ -33,9 +33,8 @@ export class DomainResolver {
     description: 'Removes a domain. If it is assigned to an issuer, the issuer can no longer be reached under it.',
   })
   @Scope('domains', 'delete')
-  async deleteDomain(@Ctx() context: Context, @Args() path: DomainPath) {
-    await removeDomain(context, path)
-    return true
+  deleteDomain(@Ctx() context: Context, @Args() path: DomainPath) {
+    return trueAfter(removeDomain(context, path))
   }
 
   @Mutation(() => Domain, {

@@ -236,6 +236,7 @@ export class EventPath extends AccountPath {
   eventId!: string
 }
 
+/** Conditions that events must match; null and undefined mean no condition. */
 @ArgsType()
 export class EventFilter {
   @Field(() => ID, { nullable: true, description: 'Only events that concern this issuer.' })

@@ -50,14 +50,8 @@ export class EventResolver {
       'Streams events shortly after they occur, as server-sent events (Accept: text/event-stream). Each event is sent once, except that a stream with `after` can repeat recent events up to that event.',
     subscribe: ({ args, context }) => {
       const { accountId, after, ...filter } = args as AccountPath & EventAddedArgs
-      const requestContext = context as Context
-      return streamEvents(
-        requestContext,
-        { accountId },
-        filter,
-        requestContext.stream!,
-        requestContext.stream!.lastEventId ?? after,
-      )
+      const { stream } = context as Context
+      return streamEvents(context as Context, { accountId }, filter, stream!, stream!.lastEventId ?? after)
     },
   })
   @Scope('events', 'read')

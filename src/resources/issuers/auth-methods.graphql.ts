@@ -2,7 +2,7 @@ import { Args, Ctx, FieldResolver, Mutation, Resolver, Root } from 'type-graphql
 import type { Context } from '../../platform/context.js'
 import type { AuthMethod as AuthMethodRow } from '../../platform/postgres/database.js'
 import { CreateInput, UpdateInput } from '../declaration.js'
-import { IdempotencyKey, IfMatch, IssuerPath, NullableQuery, PageArgs, Scope } from '../graphql-types.js'
+import { IdempotencyKey, IfMatch, IssuerPath, NullableQuery, PageArgs, Scope, trueAfter } from '../graphql-types.js'
 import { AuthMethod, AuthMethodPage, AuthMethodPath } from './auth-method.js'
 import { publicSettings } from './auth-method-settings.js'
 import {
@@ -57,9 +57,8 @@ export class AuthMethodResolver {
     description: 'Deletes an authentication method. Users can no longer authenticate with it.',
   })
   @Scope('issuers.auth_methods', 'delete')
-  async deleteAuthMethod(@Ctx() context: Context, @Args() path: AuthMethodPath, @IfMatch() ifMatch?: string | null) {
-    await deleteAuthMethod(context, path, ifMatch)
-    return true
+  deleteAuthMethod(@Ctx() context: Context, @Args() path: AuthMethodPath, @IfMatch() ifMatch?: string | null) {
+    return trueAfter(deleteAuthMethod(context, path, ifMatch))
   }
 
   @FieldResolver()

@@ -20,6 +20,7 @@ import {
   RelationArgs,
   Scope,
   SearchablePageArgs,
+  trueAfter,
 } from '../graphql-types.js'
 import { issuerUrl } from '../issuer-url.js'
 import { OrganizationPage } from '../organizations/organization.js'
@@ -82,9 +83,8 @@ export class IssuerResolver {
   })
   @Scope('issuers', 'delete')
   @RecentSignIn()
-  async deleteIssuer(@Ctx() context: Context, @Args() path: IssuerPath, @IfMatch() ifMatch?: string | null) {
-    await deleteIssuer(context, path, ifMatch)
-    return true
+  deleteIssuer(@Ctx() context: Context, @Args() path: IssuerPath, @IfMatch() ifMatch?: string | null) {
+    return trueAfter(deleteIssuer(context, path, ifMatch))
   }
 
   @FieldResolver()

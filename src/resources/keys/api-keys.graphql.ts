@@ -11,6 +11,7 @@ import {
   RecentSignIn,
   ReturnsSecret,
   Scope,
+  trueAfter,
 } from '../graphql-types.js'
 import {
   AccountKeyPath,
@@ -111,9 +112,8 @@ function createKeyResolver(
       description: `Revokes an API key of an ${owner} permanently. Fails if the key is already revoked.`,
     })
     @Scope(scope, 'delete')
-    async delete(@Ctx() context: Context, @Args(() => KeyPathArgs) path: KeyPath, @IfMatch() ifMatch?: string | null) {
-      await deleteApiKey(context, path, ifMatch)
-      return true
+    delete(@Ctx() context: Context, @Args(() => KeyPathArgs) path: KeyPath, @IfMatch() ifMatch?: string | null) {
+      return trueAfter(deleteApiKey(context, path, ifMatch))
     }
 
     @Mutation(() => ApiKey, {

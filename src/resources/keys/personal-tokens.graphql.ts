@@ -9,6 +9,7 @@ import {
   RecentSignIn,
   ReturnsSecret,
   Scope,
+  trueAfter,
   UserPath,
 } from '../graphql-types.js'
 import {
@@ -67,9 +68,8 @@ export class PersonalTokenResolver {
     description: 'Revokes a personal token permanently and immediately. Fails if the token is already revoked.',
   })
   @Scope('issuers.users.tokens', 'delete')
-  async deletePersonalToken(@Ctx() context: Context, @Args() path: TokenPath, @IfMatch() ifMatch?: string | null) {
-    await deletePersonalToken(context, path, ifMatch)
-    return true
+  deletePersonalToken(@Ctx() context: Context, @Args() path: TokenPath, @IfMatch() ifMatch?: string | null) {
+    return trueAfter(deletePersonalToken(context, path, ifMatch))
   }
 
   @Mutation(() => PersonalToken, {

@@ -1,7 +1,7 @@
 import { Args, Ctx, Mutation, Resolver } from 'type-graphql'
 import type { Context } from '../../platform/context.js'
 import { CreateInput, UpdateInput } from '../declaration.js'
-import { AccountPath, IdempotencyKey, IfMatch, NullableQuery, Scope } from '../graphql-types.js'
+import { AccountPath, IdempotencyKey, IfMatch, NullableQuery, Scope, trueAfter } from '../graphql-types.js'
 import { BacklinkArgs, Note, NoteCount, NoteFilter, NotePage, NotePath, NoteSubjectArgs } from './note.js'
 import { countNotes, createNote, deleteNote, getNote, listBacklinks, listNotes, updateNote } from './notes.js'
 
@@ -59,8 +59,7 @@ export class NoteResolver {
 
   @Mutation(() => Boolean, { description: 'Deletes a note permanently.' })
   @Scope('notes', 'delete')
-  async deleteNote(@Ctx() context: Context, @Args() path: NotePath, @IfMatch() ifMatch?: string | null) {
-    await deleteNote(context, path, ifMatch)
-    return true
+  deleteNote(@Ctx() context: Context, @Args() path: NotePath, @IfMatch() ifMatch?: string | null) {
+    return trueAfter(deleteNote(context, path, ifMatch))
   }
 }

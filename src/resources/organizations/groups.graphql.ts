@@ -12,6 +12,7 @@ import {
   RelationArgs,
   Scope,
   SearchablePageArgs,
+  trueAfter,
 } from '../graphql-types.js'
 import {
   AddOrganizationGroupMemberInput,
@@ -34,7 +35,7 @@ import {
 } from './groups.js'
 import { OrganizationMember, OrganizationMemberPage } from './member.js'
 import { Organization } from './organization.js'
-import { newestGroupsOf, newestMembersOfGroups } from './organization-loaders.js'
+import { newestGroupsOf, newestMembersOfGroups, pathOf } from './organization-loaders.js'
 
 @Resolver(() => OrganizationGroup)
 export class GroupResolver {
@@ -79,9 +80,8 @@ export class GroupResolver {
 
   @Mutation(() => Boolean, { description: 'Deletes a group. Its members stay in the organization.' })
   @Scope('issuers.organizations.groups', 'delete')
-  async deleteOrganizationGroup(@Ctx() context: Context, @Args() path: GroupPath, @IfMatch() ifMatch?: string | null) {
-    await deleteGroup(context, path, ifMatch)
-    return true
+  deleteOrganizationGroup(@Ctx() context: Context, @Args() path: GroupPath, @IfMatch() ifMatch?: string | null) {
+    return trueAfter(deleteGroup(context, path, ifMatch))
   }
 
   @NullableQuery(
@@ -108,9 +108,8 @@ export class GroupResolver {
     description: 'Removes a member from a group. The member stays in the organization.',
   })
   @Scope('issuers.organizations.groups', 'delete')
-  async removeOrganizationGroupMember(@Ctx() context: Context, @Args() path: GroupMemberPath) {
-    await removeGroupMember(context, path)
-    return true
+  removeOrganizationGroupMember(@Ctx() context: Context, @Args() path: GroupMemberPath) {
+    return trueAfter(removeGroupMember(context, path))
   }
 
   @Relation(
@@ -134,9 +133,7 @@ export class GroupResolver {
 export class OrganizationGroupsResolver {
   @Relation(() => OrganizationGroupPage, 'The groups of the organization, newest first.')
   @Scope('issuers.organizations.groups', 'read')
-  groups(@Ctx() context: Context, @Root() { accountId, issuerId, id }: OrganizationRow, @Args() page: RelationArgs) {
-    return relatedPage(context, page, id, newestGroupsOf, () =>
-      listGroups(context, { accountId, issuerId, orgId: id }, page),
-    )
+  groups(@Ctx() context: Context, @Root() org: OrganizationRow, @Args() page: RelationArgs) {
+    return relatedPage(context, page, org.id, newestGroupsOf, () => listGroups(context, pathOf(org), page))
   }
 }

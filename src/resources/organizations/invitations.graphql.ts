@@ -31,7 +31,7 @@ import {
   revokeInvitation,
 } from './invitations.js'
 import { Organization } from './organization.js'
-import { newestInvitationsOf, organizationsById } from './organization-loaders.js'
+import { newestInvitationsOf, organizationsById, pathOf } from './organization-loaders.js'
 
 @Resolver(() => OrganizationInvitation)
 export class InvitationResolver {
@@ -104,13 +104,7 @@ export class InvitationResolver {
 export class OrganizationInvitationsResolver {
   @Relation(() => OrganizationInvitationPage, 'The invitations of the organization, newest first.')
   @Scope('issuers.organizations.members', 'read')
-  invitations(
-    @Ctx() context: Context,
-    @Root() { accountId, issuerId, id }: OrganizationRow,
-    @Args() page: RelationArgs,
-  ) {
-    return relatedPage(context, page, id, newestInvitationsOf, () =>
-      listInvitations(context, { accountId, issuerId, orgId: id }, page),
-    )
+  invitations(@Ctx() context: Context, @Root() org: OrganizationRow, @Args() page: RelationArgs) {
+    return relatedPage(context, page, org.id, newestInvitationsOf, () => listInvitations(context, pathOf(org), page))
   }
 }

@@ -17,6 +17,7 @@ import type { MemberFilter } from './member.js'
 import { type Member, memberInclude, membersFilter } from './members.js'
 
 interface ListedMembers extends MemberFilter {
+  /** Only members of this group. */
   groupId?: string
 }
 

@@ -12,6 +12,7 @@ import {
   Relation,
   RelationArgs,
   Scope,
+  trueAfter,
 } from '../graphql-types.js'
 import { User } from '../users/user.js'
 import { OrganizationGroupPage } from './group.js'
@@ -27,7 +28,7 @@ import {
   updateMember,
 } from './members.js'
 import { Organization } from './organization.js'
-import { groupsOfMembers, newestMembersOf, organizationsById, usersOf } from './organization-loaders.js'
+import { groupsOfMembers, newestMembersOf, organizationsById, pathOf, usersOf } from './organization-loaders.js'
 
 @Resolver(() => OrganizationMember)
 export class MemberResolver {
@@ -70,9 +71,8 @@ export class MemberResolver {
 
   @Mutation(() => Boolean, { description: 'Removes a member from the organization. The user stays.' })
   @Scope('issuers.organizations.members', 'delete')
-  async removeOrganizationMember(@Ctx() context: Context, @Args() path: MemberPath) {
-    await removeMember(context, path)
-    return true
+  removeOrganizationMember(@Ctx() context: Context, @Args() path: MemberPath) {
+    return trueAfter(removeMember(context, path))
   }
 
   @FieldResolver()
@@ -107,13 +107,8 @@ export class MemberResolver {
   )
   @Scope('issuers.organizations.groups', 'read')
   groupObjects(@Ctx() context: Context, @Root() { id }: Member, @Args() page: RelationArgs) {
-    return relatedPage(
-      context,
-      page,
-      id,
-      groupsOfMembers,
-      async () => (await groupsOfMembers(context, [id], checkPageLimit(page), page.cursor))[0]!,
-    )
+    const list = async () => (await groupsOfMembers(context, [id], checkPageLimit(page), page.cursor))[0]!
+    return relatedPage(context, page, id, groupsOfMembers, list)
   }
 
   @Relation(() => User, 'The user, with a hashed username as in lists.')
@@ -127,9 +122,7 @@ export class MemberResolver {
 export class OrganizationMembersResolver {
   @Relation(() => OrganizationMemberPage, 'The members of the organization, latest joined first.')
   @Scope('issuers.organizations.members', 'read')
-  members(@Ctx() context: Context, @Root() { accountId, issuerId, id }: OrganizationRow, @Args() page: RelationArgs) {
-    return relatedPage(context, page, id, newestMembersOf, () =>
-      listMembers(context, { accountId, issuerId, orgId: id }, page),
-    )
+  members(@Ctx() context: Context, @Root() org: OrganizationRow, @Args() page: RelationArgs) {
+    return relatedPage(context, page, org.id, newestMembersOf, () => listMembers(context, pathOf(org), page))
   }
 }

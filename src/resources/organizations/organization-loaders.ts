@@ -2,9 +2,22 @@
 import { type Page, toPage } from '../../kernel/pagination.js'
 import type { Context } from '../../platform/context.js'
 import { type Organization, type OrganizationInvitation, sql, type User } from '../../platform/postgres/database.js'
-import { newestFirst, whereBelowCursor, whereIssuerNotDeleted, whereOlderThanCursor } from '../resource-path.js'
+import {
+  type InOrganization,
+  newestFirst,
+  whereBelowCursor,
+  whereIssuerNotDeleted,
+  whereOlderThanCursor,
+} from '../resource-path.js'
 import { type Group, groupInclude } from './groups.js'
 import { type Member, memberInclude, userNotDeleted } from './members.js'
+
+/** Returns the path of an organization. */
+export const pathOf = ({ accountId, issuerId, id }: Organization): InOrganization => ({
+  accountId,
+  issuerId,
+  orgId: id,
+})
 
 /** Loads the newest organizations of several issuers. */
 export async function newestOrganizationsOf(

@@ -17,13 +17,14 @@ import {
   Relation,
   RelationArgs,
   Scope,
+  trueAfter,
 } from '../graphql-types.js'
 import { ApiKey, ApiKeyPage } from '../keys/api-key.js'
 import { listApiKeys } from '../keys/api-keys.js'
 import { apiKeysOfOrganizations } from '../keys/relations.js'
 import { User } from '../users/user.js'
 import { Organization, OrganizationFilter, OrganizationPage } from './organization.js'
-import { organizationsById, organizationsOfUsers } from './organization-loaders.js'
+import { organizationsById, organizationsOfUsers, pathOf } from './organization-loaders.js'
 import {
   createOrganization,
   deleteOrganization,
@@ -74,26 +75,17 @@ export class OrganizationResolver {
       'Deletes an organization permanently. Its API keys are revoked, and its members, groups and invitations are deleted. Users stay.',
   })
   @Scope('issuers.organizations', 'delete')
-  async deleteOrganization(
-    @Ctx() context: Context,
-    @Args() path: OrganizationPath,
-    @IfMatch() ifMatch?: string | null,
-  ) {
-    await deleteOrganization(context, path, ifMatch)
-    return true
+  deleteOrganization(@Ctx() context: Context, @Args() path: OrganizationPath, @IfMatch() ifMatch?: string | null) {
+    return trueAfter(deleteOrganization(context, path, ifMatch))
   }
 
   @Relation(() => ApiKeyPage, 'The API keys of the organization, newest first.')
   @Scope('issuers.organizations.api_keys', 'read')
-  async apiKeys(
-    @Ctx() context: Context,
-    @Root() { accountId, issuerId, id, status }: OrganizationRow,
-    @Args() page: RelationArgs,
-  ) {
-    const keys = await relatedPage(context, page, id, apiKeysOfOrganizations, () =>
-      listApiKeys(context, { accountId, issuerId, orgId: id }, page),
+  async apiKeys(@Ctx() context: Context, @Root() org: OrganizationRow, @Args() page: RelationArgs) {
+    const keys = await relatedPage(context, page, org.id, apiKeysOfOrganizations, () =>
+      listApiKeys(context, pathOf(org), page),
     )
-    return { ...keys, data: keys.data.map((key) => ({ ...key, suspended: status === 'suspended' })) }
+    return { ...keys, data: keys.data.map((key) => ({ ...key, suspended: org.status === 'suspended' })) }
   }
 }
 
@@ -105,13 +97,8 @@ export class UserOrganizationsResolver {
   @Relation(() => OrganizationPage, 'The organizations of the user, latest joined first.')
   @Scope('issuers.organizations', 'read')
   organizations(@Ctx() context: Context, @Root() user: UserRow, @Args() page: RelationArgs) {
-    return relatedPage(
-      context,
-      page,
-      user.id,
-      organizationsOfUsers,
-      async () => (await organizationsOfUsers(context, [user.id], checkPageLimit(page), page.cursor))[0]!,
-    )
+    const list = async () => (await organizationsOfUsers(context, [user.id], checkPageLimit(page), page.cursor))[0]!
+    return relatedPage(context, page, user.id, organizationsOfUsers, list)
   }
 }
 

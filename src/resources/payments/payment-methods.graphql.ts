@@ -2,7 +2,7 @@ import { Args, Ctx, FieldResolver, Mutation, Resolver, Root } from 'type-graphql
 import type { Context } from '../../platform/context.js'
 import type { PaymentMethod as PaymentMethodRow } from '../../platform/postgres/database.js'
 import { CreateInput, UpdateInput } from '../declaration.js'
-import { AccountPath, IdempotencyKey, NullableQuery, PageArgs, Scope } from '../graphql-types.js'
+import { AccountPath, IdempotencyKey, NullableQuery, PageArgs, Scope, trueAfter } from '../graphql-types.js'
 import { PaymentMethod, PaymentMethodPage, PaymentMethodPath } from './payment-method.js'
 import {
   createPaymentMethod,
@@ -47,9 +47,8 @@ export class PaymentMethodResolver {
 
   @Mutation(() => Boolean, { description: 'Removes a payment method permanently. It stays in the list.' })
   @Scope('payment_methods', 'delete')
-  async deletePaymentMethod(@Ctx() context: Context, @Args() path: PaymentMethodPath) {
-    await removePaymentMethod(context, path)
-    return true
+  deletePaymentMethod(@Ctx() context: Context, @Args() path: PaymentMethodPath) {
+    return trueAfter(removePaymentMethod(context, path))
   }
 
   @FieldResolver()

@@ -21,6 +21,7 @@ import {
   Relation,
   RelationArgs,
   Scope,
+  trueAfter,
   UserPath,
 } from '../graphql-types.js'
 import { PersonalToken, PersonalTokenPage } from '../keys/personal-token.js'
@@ -80,9 +81,8 @@ export class UserResolver {
     description: 'Deletes a user. Sessions and tokens end immediately; the data is erased after 24 hours.',
   })
   @Scope('issuers.users', 'delete')
-  async deleteUser(@Ctx() context: Context, @Args() path: UserPath, @IfMatch() ifMatch?: string | null) {
-    await deleteUser(context, path, ifMatch)
-    return true
+  deleteUser(@Ctx() context: Context, @Args() path: UserPath, @IfMatch() ifMatch?: string | null) {
+    return trueAfter(deleteUser(context, path, ifMatch))
   }
 
   @Relation(() => SessionPage, 'The sessions of the user, newest first.')

@@ -13,6 +13,7 @@ import {
   RelationArgs,
   ReturnsSecret,
   Scope,
+  trueAfter,
 } from '../graphql-types.js'
 import { listDeliveries, newestDeliveriesOf } from './deliveries.js'
 import { DeliveryPage } from './delivery.js'
@@ -70,9 +71,8 @@ export class WebhookResolver {
 
   @Mutation(() => Boolean, { description: 'Deletes a webhook and cancels its pending deliveries.' })
   @Scope('webhooks', 'delete')
-  async deleteWebhook(@Ctx() context: Context, @Args() path: WebhookPath, @IfMatch() ifMatch?: string | null) {
-    await deleteWebhook(context, path, ifMatch)
-    return true
+  deleteWebhook(@Ctx() context: Context, @Args() path: WebhookPath, @IfMatch() ifMatch?: string | null) {
+    return trueAfter(deleteWebhook(context, path, ifMatch))
   }
 
   @FieldResolver()

@@ -37,7 +37,7 @@ export type WebhookWithStatistics = Webhook & {
   dailyCounts: WebhookDailyCount[]
 }
 
-/** A webhook with the secrets that the operation created, in plain text. */
+/** A webhook with the secrets that the operation created, in plain text; undefined if it did not create them. */
 export interface WebhookWithSecrets extends Webhook {
   bearerTokenPlain: string | undefined
   signatureSecretPlain: string | undefined
