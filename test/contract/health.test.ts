@@ -449,6 +449,6 @@ test('at most 25 findings of one code, and a document that reads the health of t
 
   const all = (limit: number) =>
     tenant.owner.graphql(`{ issuers(accountId: "${tenant.accountId}", limit: ${limit}) { data { id ${FINDING} } } }`)
-  expect(expectStatus(await all(39), 200).data.issuers.data[0].health).toHaveLength(25)
-  expect((await all(40)).status).toBe(400)
+  expect(expectStatus(await all(49), 200).data.issuers.data[0].health).toHaveLength(25)
+  expect((await all(50)).status).toBe(400)
 })
