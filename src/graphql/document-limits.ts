@@ -6,6 +6,7 @@ import {
   type FieldNode,
   type FragmentDefinitionNode,
   GraphQLError,
+  type OperationDefinitionNode,
   type SelectionSetNode,
   type ValidationContext,
   valueFromASTUntyped,
@@ -18,27 +19,43 @@ import { limits } from '../kernel/limits.js'
  */
 const fieldCosts: ReadonlyMap<string, number> = new Map([['health', 500]])
 
-/** Returns the page size of a list. A relation, which is a list below the root, has a smaller default. */
-function pageSize(field: FieldNode, depth: number, variables: Record<string, unknown>): number {
+/**
+ * Returns the page size of a list. A relation, which is a list below the root, has a smaller default. A variable whose
+ * value is not known counts as 1.
+ */
+function pageSize(field: FieldNode, depth: number, variables: Record<string, unknown> | undefined): number {
   const limit = field.arguments?.find((argument) => argument.name.value === 'limit')?.value
+  if (limit?.kind === 'Variable' && !variables) return 1
   const value = limit && valueFromASTUntyped(limit, variables)
   const fallback = depth === 1 ? limits.defaultPageLimit : limits.defaultRelationLimit
   // A size outside of the range is refused when the list is read. Here it must not reduce the cost of other lists.
   return Math.min(Math.max(typeof value === 'number' ? value : fallback, 1), limits.maxPageLimit)
 }
 
+/** Returns the values of the variables of an operation, with the defaults of variables that the request omits. */
+export function withDefaults(
+  operation: OperationDefinitionNode,
+  requestVariables: Record<string, unknown>,
+): Record<string, unknown> {
+  const defaults = (operation.variableDefinitions ?? []).flatMap(({ variable, defaultValue }) =>
+    defaultValue ? [[variable.name.value, valueFromASTUntyped(defaultValue)]] : [],
+  )
+  return { ...Object.fromEntries(defaults), ...requestVariables }
+}
+
 /**
  * Returns the validation rule that rejects documents that exceed the limits. Fields of the introspection have no cost.
- * @param variables the values of the variables. Apollo validates documents without them; `mountGraphql` validates the
- *   limits again with them
+ * @param requestVariables the variables of the request. Apollo validates documents without them; `mountGraphql` validates
+ *   the limits again with them
  */
 export const documentLimitsRule =
-  (variables: Record<string, unknown> = {}) =>
+  (requestVariables?: Record<string, unknown>) =>
   (context: ValidationContext): ASTVisitor => {
     const fragments = new Map<string, FragmentDefinitionNode>()
     for (const definition of context.getDocument().definitions) {
       if (definition.kind === 'FragmentDefinition') fragments.set(definition.name.value, definition)
     }
+    let variables = requestVariables
     let visitedNodes = 0
     let rootFieldCount = 0
     let isExceeded = false
@@ -99,6 +116,7 @@ export const documentLimitsRule =
     return {
       OperationDefinition(node) {
         rootFieldCount = 0
+        variables = requestVariables && withDefaults(node, requestVariables)
         const cost = costOf(node.selectionSet, 1, 1, new Set())
         if (isExceeded || cost > limits.maxGraphqlCost || rootFieldCount > limits.maxGraphqlRootFields) {
           context.reportError(

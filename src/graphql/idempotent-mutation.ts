@@ -17,6 +17,7 @@ import { canonicalJson } from '../kernel/canonical-json.js'
 import { ApiError, badRequest } from '../kernel/errors.js'
 import { unsafeInputError } from '../kernel/safe-json.js'
 import type { Context } from '../platform/context.js'
+import { withDefaults } from './document-limits.js'
 import { invalidDocumentError } from './errors.js'
 import { commitsItself, requiredPermissionOf, resourcePathOf, responseStorageOf } from './field-extensions.js'
 import {
@@ -45,10 +46,7 @@ async function idempotentCallOf(
   requestVariables: Record<string, unknown>,
 ): Promise<IdempotentCall | undefined> {
   if (operation?.operation !== 'mutation') return undefined
-  const defaults = (operation.variableDefinitions ?? []).flatMap(({ variable, defaultValue }) =>
-    defaultValue ? [[variable.name.value, valueFromASTUntyped(defaultValue)]] : [],
-  )
-  const variables = { ...Object.fromEntries(defaults), ...requestVariables }
+  const variables = withDefaults(operation, requestVariables)
   const nodes = rootFieldsOf(document, operation)
   const calls = nodes.flatMap((node) => {
     const field = schema().getMutationType()!.getFields()[node.name.value]

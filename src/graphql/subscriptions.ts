@@ -127,12 +127,14 @@ function parseSubscription(body: unknown): SubscriptionRequest {
   if (!isObject(variables ?? {})) throw badRequest('variables must be an object.')
   if (operationName !== null && typeof operationName !== 'string') throw badRequest('operationName must be a string.')
   const document = parse(query, { maxTokens: limits.maxGraphqlTokens })
-  const [validationError] = validate(schema(), document, [...specifiedRules, documentLimitsRule(), literalInputRule])
+  const variableValues = (variables ?? {}) as Record<string, unknown>
+  const rules = [...specifiedRules, documentLimitsRule(variableValues), literalInputRule]
+  const [validationError] = validate(schema(), document, rules)
   if (validationError) throw validationError
   const operation = getOperationAST(document, operationName)
   if (!operation) throw new GraphQLError('The document must contain one operation, or operationName must name one.')
   if (operation.operation !== 'subscription') throw badRequest('Only subscriptions can be streamed.')
-  return { document, variableValues: (variables ?? {}) as Record<string, unknown>, operationName }
+  return { document, variableValues, operationName }
 }
 
 /**

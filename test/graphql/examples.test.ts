@@ -31,7 +31,7 @@ describe.each(examples)('$name', ({ name, title, description, query, variables }
   test('is valid for the schema and the document limits', () => {
     const document = parse(query)
     expect(validate(schema(), document)).toEqual([])
-    expect(validate(schema(), document, [documentLimitsRule()])).toEqual([])
+    expect(validate(schema(), document, [documentLimitsRule({})])).toEqual([])
   })
 
   test('declares exactly the variables in its JSON file', () => {

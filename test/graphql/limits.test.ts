@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { createTenantFixture, type TenantFixture } from '../contract/tenant-fixture.js'
 import { expectStatus } from '../setup/actors.js'
 import { type AnyJson, createApiClient } from '../setup/api.js'
+import { subscribe } from '../setup/event-stream.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
 
 let app: TestApp
@@ -66,6 +67,9 @@ test('the product of nested page sizes is limited, also with fragments, aliases 
     'query ($n: Int) { accounts(limit: $n) { data { issuers(limit: $n) { data { clients(limit: $n) { data { id } } } } } } }'
   await expectRefused(withVariable, { n: 100 })
   expect((await runGraphql(withVariable, { n: 10 })).status).toBe(200)
+  const withDefault = withVariable.replace('$n: Int', '$n: Int = 100')
+  await expectRefused(withDefault)
+  expect((await runGraphql(withDefault, { n: 10 })).status).toBe(200)
   // A negative page size must not pay for another list.
   await expectRefused(`{ cheap: accounts(limit: -100) { data ${rows} } accounts(limit: 100) { data ${rows} } }`)
   expect(
@@ -75,6 +79,19 @@ test('the product of nested page sizes is limited, also with fragments, aliases 
       )
     ).status,
   ).toBe(200)
+})
+
+test('the limits of a subscription include the values of its variables', async () => {
+  const { accountId, owner } = fixture
+  const sessions = (selection: string) => `user { sessions(limit: $n) { data { ${selection} } } }`
+  const document = `subscription ($a: ID!, $n: Int = 100) { eventAdded(accountId: $a) { ${sessions(sessions(sessions('id')))} } }`
+  for (const n of [undefined, 100]) {
+    const { status, body } = await subscribe(owner, accountId, { document, variables: { a: accountId, n } })
+    expect({ n, status, code: body.errors[0].extensions.code }).toEqual({ n, status: 400, code: 'INVALID_REQUEST' })
+  }
+  const stream = await subscribe(owner, accountId, { document, variables: { a: accountId, n: 10 } })
+  expect(stream.status).toBe(200)
+  stream.close()
 })
 
 test('three levels of lists without page sizes are within the limits', async () => {
