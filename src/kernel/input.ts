@@ -29,7 +29,10 @@ function errorDetails(
   value: unknown,
   prefix: readonly PropertyKey[],
 ): ErrorDetail[] {
-  return issues.flatMap((issue): ErrorDetail[] => {
+  // A value of the wrong type can break further rules, such as the length of an array in the place of a text.
+  const wrongTypes = new Set(issues.filter(({ code }) => code === 'invalid_type').map(({ path }) => fieldPath(path)))
+  const relevant = issues.filter(({ code, path }) => code === 'invalid_type' || !wrongTypes.has(fieldPath(path)))
+  return relevant.flatMap((issue): ErrorDetail[] => {
     const path = [...prefix, ...issue.path]
     // A built-in rule that fails for an absent value can only mean that the value is required.
     if (issue.code !== 'custom' && issue.code !== 'unrecognized_keys' && valueAt(value, issue.path) === undefined) {

@@ -151,7 +151,7 @@ function rulesOf(Class: object, action: Action, omitted: readonly string[] = [])
   let rules = cache.get(Class)
   if (!rules) {
     const fields = inputProperties(Class, action, omitted).map((property) => [property.name, rule(property, action)])
-    rules = z.strictObject(Object.fromEntries(fields))
+    rules = z.strictObject(Object.fromEntries(fields), 'must be an object.')
     cache.set(Class, rules)
   }
   return rules

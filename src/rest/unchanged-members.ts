@@ -22,7 +22,8 @@ export async function ignoringUnchanged<Result>(
   try {
     return await run(body)
   } catch (error) {
-    if (!hasDetails(error)) throw error
+    // Without one of two members with the same name, the other one would be valid.
+    if (!hasDetails(error) || error.options.details!.some(({ code }) => code === 'repeated')) throw error
     const current = await readCurrent().catch((second: unknown) => {
       if (second instanceof ApiError && second.code === 'precondition_failed') throw second
       return undefined

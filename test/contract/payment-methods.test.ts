@@ -119,6 +119,16 @@ test('PATCH: an absent field is unchanged, null clears; the type is immutable, a
     expect((await owner.patch(path, body)).status).toBe(400)
 })
 
+test('a field with both micro signs is 400, also if one value is unchanged', async () => {
+  const { id } = await create()
+  const path = `${methods}/${id}`
+  const field = (sign: string) => `auto_topup_increment_${sign}usd`
+  expectStatus(await owner.patch(path, { [field('\u03bc')]: 5000 }), 200)
+  const response = await owner.patch(path, { [field('\u03bc')]: 5000, [field('\u00b5')]: 6000 })
+  expect(response.body.details).toMatchObject([{ field: field('\u03bc'), code: 'repeated' }])
+  expect(response.status).toBe(400)
+})
+
 test('PATCH of enabled disables and enables a payment method', async () => {
   const { id } = await create()
   expect(expectStatus(await owner.patch(`${methods}/${id}`, { enabled: false }), 200).data).toMatchObject({

@@ -116,6 +116,8 @@ test.each([
   ],
   ['a field that only the creation has', updateRules, { size: 'large' }, ['size unknown_field']],
   ['a field that only the update has', createRules, { name: 'A', open: true }, ['open unknown_field']],
+  ['a wrong type, once', createRules, { name: [] }, ['name invalid_type']],
+  ['an input that is no object', createRules, [], [' invalid_type']],
   ['null for a field that cannot be null', updateRules, { name: null }, ['name invalid_type']],
 ])('%s is an error', (_, rules, input, expected) => {
   expect(detailsOf(() => checkInput<object>(rules, input))).toEqual(expected)
