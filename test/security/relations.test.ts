@@ -93,6 +93,11 @@ const exempt: Record<string, string> = {
   'CreateAccountPayload.apiKey': 'the payload of a mutation',
   'Event.actor': 'a part of the event',
   'Event.target': 'a part of the event',
+  'Note.author': 'a part of the note (test/graphql/note-and-delivery-relations.test.ts)',
+  'NoteAuthor.apiKey': 'tested in test/graphql/note-and-delivery-relations.test.ts',
+  'NoteAuthor.user': 'tested in test/graphql/note-and-delivery-relations.test.ts',
+  'WebhookDelivery.event': 'tested in test/graphql/note-and-delivery-relations.test.ts',
+  'WebhookDelivery.webhook': 'tested in test/graphql/note-and-delivery-relations.test.ts',
   'Note.references': 'ids and texts from the content of the note, not resources',
 }
 
