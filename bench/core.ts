@@ -33,6 +33,7 @@ export async function bench(): Promise<Record<string, unknown>[]> {
       url: server.baseUrl,
       connections: 8,
       duration: SECONDS,
+      idReplacement: true,
       requests: [{ headers, ...request }],
     })
     const cpu = server.cpuSeconds() - before
@@ -50,10 +51,16 @@ export async function bench(): Promise<Record<string, unknown>[]> {
   }
   await measure('GET one client', { method: 'GET', path: `${I}/clients/${id}` })
   await measure('GET 100 clients', { method: 'GET', path: `${I}/clients?limit=100` })
+  // autocannon replaces [<id>] by a new value in each request.
   await measure('PATCH one client', {
     method: 'PATCH',
     path: `${I}/clients/${id}`,
-    body: JSON.stringify({ description: 'x' }),
+    body: JSON.stringify({ description: '[<id>]' }),
+  })
+  await measure('PATCH without a change', {
+    method: 'PATCH',
+    path: `${I}/clients/${id}`,
+    body: JSON.stringify({ name: 'Bench' }),
   })
   await measure('POST a client', { method: 'POST', path: `${I}/clients`, body: JSON.stringify(client) })
   await server.stop()
