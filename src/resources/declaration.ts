@@ -55,6 +55,8 @@ export interface PropertyOptions {
   graphqlOnly?: boolean
   /** The name in `/v1` if it is not the name in snake_case. */
   restName?: string
+  /** For a deprecated field: what to use instead. CHANGELOG.md says since when the field is deprecated. */
+  deprecated?: string
 }
 
 /** A declared field. */
@@ -79,9 +81,19 @@ export function propertiesOf(Class: object): readonly DeclaredProperty[] {
  */
 export function Property(type: FieldType, options: PropertyOptions): PropertyDecorator {
   return (prototype, name) => {
-    const { description, nullable = false, writeOnly, once, graphqlOnly, restName, example, values } = options
+    const {
+      description,
+      nullable = false,
+      writeOnly,
+      once,
+      graphqlOnly,
+      restName,
+      example,
+      values,
+      deprecated,
+    } = options
     if (!writeOnly) {
-      Field(type, { nullable, description })(prototype, name)
+      Field(type, { nullable, description, ...(deprecated && { deprecationReason: deprecated }) })(prototype, name)
       Extensions({ once, graphqlOnly, restName, example, values })(prototype, name)
     }
     const properties = declaredProperties.get(prototype.constructor) ?? []

@@ -166,6 +166,7 @@ function propertySchema(components: Components, field: OutputField, omitted: rea
     ...shape,
     ...(field.description && { description: restText(field.description) }),
     ...(example !== undefined && { examples: [example] }),
+    ...(field.deprecationReason && { deprecated: true }),
   }
 }
 

@@ -16,7 +16,7 @@ const coverage: Record<string, readonly string[]> = {
   Configuration: ['unit/config', 'stories/command-line'],
   'First start': ['contract/first-run', 'stories/readme'],
   'Probes and shutdown': ['stories/operation', 'security/database-unavailable'],
-  'Account creation and administrators': ['security/administrators', 'commands/recover'],
+  'Account creation and administrators': ['security/administrators', 'stories/recover-command'],
   'GraphQL API': ['graphql/operations', 'graphql/permissions', 'graphql/relations'],
   'Hosted pages': ['idp/sign-in', 'browser/sign-in'],
   'Resource conventions': ['contract/accounts', 'contract/users'],

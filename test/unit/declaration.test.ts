@@ -42,7 +42,7 @@ class Sample {
   size!: keyof typeof Size
   @Property(() => JSONObject, { description: 'The tags.', create: 'optional', default: {}, update: true })
   tags!: object
-  @Property(() => GraphQLBoolean, { description: 'Whether it is open.', update: true })
+  @Property(() => GraphQLBoolean, { description: 'Whether it is open.', update: true, deprecated: 'Use size.' })
   open!: boolean
 }
 
@@ -86,6 +86,7 @@ test('the GraphQL type has every field with its nullability and description', ()
     'open: Boolean!',
   ])
   expect(fields['name']!.description).toBe('The name.')
+  expect(fields['open']!.deprecationReason).toBe('Use size.')
 })
 
 test.each([

@@ -1,8 +1,8 @@
 /** The page /docs in Chromium, which enforces its Content Security Policy (CSP). */
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import type { Page } from 'playwright-core'
-import { accessibilityViolations } from './accessibility.js'
-import { ADMIN, type ConsoleFixture, saveScreenshots, startConsoleFixture } from './console-fixture.js'
+import { accessibilityViolations } from '../browser/accessibility.js'
+import { ADMIN, type ConsoleFixture, saveScreenshots, startConsoleFixture } from '../browser/console-fixture.js'
 
 let fixture: ConsoleFixture
 

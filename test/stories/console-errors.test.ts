@@ -1,9 +1,9 @@
 /** The console when requests fail or are slow, and values that a save removes. */
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals'
 import type { Locator, Page, Route } from 'playwright-core'
+import { accessibilityViolations } from '../browser/accessibility.js'
+import { type ConsoleFixture, signInAsAdministrator, startConsoleFixture } from '../browser/console-fixture.js'
 import { createTenant, createUser, expectStatus, type Tenant } from '../setup/actors.js'
-import { accessibilityViolations } from './accessibility.js'
-import { type ConsoleFixture, signInAsAdministrator, startConsoleFixture } from './console-fixture.js'
 
 let fixture: ConsoleFixture
 let page: Page
