@@ -205,7 +205,8 @@ function withRestNames(body: Json, declared: Map<string, { description: string; 
     const described = {
       ...rest,
       ...(description && { description: `${restText(description)}${text}` }),
-      ...(example !== undefined && { examples: [example] }),
+      // In an alternative of a union, the type has only one value.
+      ...(example !== undefined && !('const' in shape) && { examples: [example] }),
     }
     return [snakeCase(name), described]
   })
