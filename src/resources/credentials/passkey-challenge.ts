@@ -13,8 +13,8 @@ import { issuerUrl } from '../issuer-url.js'
 import type { InUser } from '../resource-path.js'
 import { coseAlgorithmOf, passkeyAlgorithms } from './cose.js'
 import { consumeEnrollment, createEnrollment } from './enrollments.js'
+import { challengeRules } from './new-verifier.js'
 import type { NewPasskey, PasskeyData } from './passkey-data.js'
-import { challengeRules } from './verifier.js'
 import { lockVerifierOwner, requireVerifierOwner, type VerifierOwner } from './verifier-kind.js'
 
 /** Loads the library on first use, because it has many dependencies. */

@@ -16,7 +16,8 @@ import { transaction } from '../../platform/postgres/transaction.js'
 import { requireAuthorityOfUser } from '../authority.js'
 import type { InUser } from '../resource-path.js'
 import { createEnrollment, deleteEnrollment, recordEnrollmentAttempt } from './enrollments.js'
-import { completeRules, nameRule } from './verifier.js'
+import { completeRules } from './new-verifier.js'
+import { nameRule } from './verifier.js'
 import {
   defineVerifierKind,
   descriptionFields,

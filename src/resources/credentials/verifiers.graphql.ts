@@ -3,20 +3,16 @@ import type { Context } from '../../platform/context.js'
 import type { Verifier as VerifierRow } from '../../platform/postgres/database.js'
 import { Input, UpdateInput } from '../declaration.js'
 import { IdempotencyKey, NullableQuery, PageArgs, ReturnsSecret, Scope, trueAfter, UserPath } from '../graphql-types.js'
+import {
+  CompleteEnrollmentInput,
+  CreateVerifierInput,
+  PasskeyChallenge,
+  PasskeyChallengeInput,
+} from './new-verifier.js'
 import { createPasskeyChallenge } from './passkey-challenge.js'
 import type { PasskeyData } from './passkey-data.js'
 import { completeEnrollment } from './totp.js'
-import {
-  AnyVerifier,
-  CompleteEnrollmentInput,
-  CreateVerifierInput,
-  type Passkey,
-  PasskeyChallenge,
-  PasskeyChallengeInput,
-  Verifier,
-  VerifierPage,
-  VerifierPath,
-} from './verifier.js'
+import { AnyVerifier, type Passkey, Verifier, VerifierPage, VerifierPath } from './verifier.js'
 import { createRules } from './verifier-kinds.js'
 import { createVerifier, deleteVerifier, getVerifier, listVerifiers, updateVerifier } from './verifiers.js'
 
