@@ -5,7 +5,7 @@ import type { Context } from '../platform/context.js'
 import { rulesOfInput } from '../resources/declaration.js'
 import type { FieldExtensions, RelationPermission, ResponseStorage, StorageOf } from '../resources/graphql-types.js'
 
-export { type ResponseStorage, rulesOfInput }
+export { rulesOfInput }
 
 /** Returns the declared extensions of a field. */
 export const extensionsOf = (field: GraphQLField<unknown, Context>): FieldExtensions => field.extensions
@@ -38,6 +38,12 @@ export const commitsItself = (field: GraphQLField<unknown, Context>): boolean =>
 /** Returns how the response of a mutation is stored (`@ReturnsSecret`); undefined if it contains no secret. */
 export const responseStorageOf = (field: GraphQLField<unknown, Context>): StorageOf | undefined =>
   extensionsOf(field).responseStorage
+
+/** Returns how the response of a mutation to an unchecked input is stored. */
+export function storageOf(field: GraphQLField<unknown, Context>, input: Record<string, unknown>): ResponseStorage {
+  const storage = responseStorageOf(field) ?? 'plain'
+  return typeof storage === 'function' ? storage(input) : storage
+}
 
 /** Returns the resource path of the arguments `accountId`, `issuerId` and `orgId`. */
 export const resourcePathOf = ({ accountId, issuerId, orgId }: Record<string, unknown>): ResourcePath => ({

@@ -19,7 +19,13 @@ import { unsafeInputError } from '../kernel/safe-json.js'
 import type { Context } from '../platform/context.js'
 import { withDefaults } from './document-limits.js'
 import { invalidDocumentError } from './errors.js'
-import { commitsItself, requiredPermissionOf, resourcePathOf, responseStorageOf } from './field-extensions.js'
+import {
+  commitsItself,
+  requiredPermissionOf,
+  resourcePathOf,
+  responseStorageOf,
+  storageOf,
+} from './field-extensions.js'
 import {
   authorityFingerprint,
   checkIdempotencyKey,
@@ -61,8 +67,7 @@ async function idempotentCallOf(
     )
   const [{ field, args }] = keyed as [(typeof keyed)[number]]
   const key = checkIdempotencyKey('idempotencyKey', args['idempotencyKey'] as string)
-  const storage = responseStorageOf(field) ?? 'plain'
-  if (storage === 'never') return undefined
+  if (responseStorageOf(field) === 'never') return undefined
   // With missing or unsafe path arguments, the request has no resource path and is rejected by validation.
   const pathArguments = field.args.filter(({ name }) => name in resourcePathOf({}))
   const hasResourcePath = pathArguments.every(
@@ -77,7 +82,7 @@ async function idempotentCallOf(
   const name = `graphql ${operation.name?.value ?? ''}`
   const parts = [name, print(document), canonicalJson(requestVariables), authorityFingerprint(actor)]
   const input = (args['input'] ?? {}) as Record<string, unknown>
-  const responseStorage = typeof storage === 'function' ? storage(input) : storage
+  const responseStorage = storageOf(field, input)
   return {
     accountId,
     key,

@@ -7,10 +7,10 @@ import type { GraphQLInputType } from 'graphql'
 import { authorize } from '../access/authorize.js'
 import {
   commitsItself,
-  type ResponseStorage,
   requiredPermissionOf,
   resourcePathOf,
   responseStorageOf,
+  storageOf,
 } from '../graphql/field-extensions.js'
 import {
   authorityFingerprint,
@@ -99,14 +99,8 @@ export async function serveRequest(
   if (!routeMatch) throw new ApiError('not_found', 'There is no endpoint at this path.')
   const { route, parameters } = routeMatch
   if (!route) {
-    const headers = { Allow: [...routeMatch.routesByMethod.keys()].join(', ') }
-    throw new ApiError(
-      'method_not_allowed',
-      `This path supports only ${[...routeMatch.routesByMethod.keys()].join(', ')}.`,
-      {
-        headers,
-      },
-    )
+    const methods = [...routeMatch.routesByMethod.keys()].join(', ')
+    throw new ApiError('method_not_allowed', `This path supports only ${methods}.`, { headers: { Allow: methods } })
   }
   const { operation, input, query } = bindings.get(route)!
 
@@ -136,8 +130,8 @@ export async function serveRequest(
     if (route.method !== 'PATCH' || !isObject(body)) return runWith(tx, body)
     // A PATCH without members changes nothing and returns the resource. The caller pays for the other PATCH only.
     const readCurrent = async () => {
-      const { body: text } = await runWith({ ...tx, prices: {} }, {})
-      return (JSON.parse(text) as { data: Record<string, unknown> }).data
+      const unchanged = await runWith({ ...tx, prices: {} }, {})
+      return (JSON.parse(unchanged.body) as { data: Record<string, unknown> }).data
     }
     return ignoringUnchanged(body as Record<string, unknown>, readCurrent, (changed) => runWith(tx, changed))
   }
@@ -145,7 +139,7 @@ export async function serveRequest(
   // 4. Replay a stored response for the Idempotency-Key, or run the work.
   const runOnce = async (key: string): Promise<StoredResponse> => {
     const body = parseBodyLeniently(text)
-    const responseStorage = storageOf(operation, body)
+    const responseStorage = storageOf(operation.field, body)
     const fingerprints = fingerprintsOf(
       context,
       path,
@@ -227,11 +221,6 @@ function requireReplayAllowed(actor: Actor, { scopes, settings }: Record<string,
   for (const scope of grantedScopes) {
     if (isPlatformScope(scope) && !coversScope(actor.scopes, scope)) throw insufficientScope(scope)
   }
-}
-
-function storageOf({ field }: Operation, body: Record<string, unknown>): ResponseStorage {
-  const storage = responseStorageOf(field) ?? 'plain'
-  return typeof storage === 'function' ? storage(body) : storage
 }
 
 const serializeUnwrapped = ({ omittedWhenNull }: Route, value: unknown): string =>
