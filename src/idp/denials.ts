@@ -27,6 +27,7 @@ const denialTypes: Partial<Record<RouteName, DenialType>> = {
   introspect: 'token.denied',
   revoke: 'token.denied',
   authorize: 'authorization.denied',
+  par: 'authorization.denied',
   resume: 'authorization.denied',
 }
 

@@ -4,16 +4,18 @@
  * issuer, or an unsupported method, are rejected before the handler runs; so are requests with an invalid form or query,
  * except for static documents, which ignore them.
  */
+import { stringify } from 'node:querystring'
 import type Koa from 'koa'
 import { errors } from 'oidc-provider'
 import { unauthenticated } from '../kernel/context.js'
 import { ApiError } from '../kernel/errors.js'
+import { limits } from '../kernel/limits.js'
 import { networkOf } from '../kernel/network.js'
 import { type Context, contextFor, type Gatehouse } from '../platform/context.js'
 import { respondWithError } from '../platform/http/error-response.js'
 import { requestInfo } from '../platform/http/request.js'
 import { translateDatabaseError } from '../platform/postgres/errors.js'
-import { requireAuthenticationAllowed } from './client/authentication.js'
+import { claimedClientId, requireAuthenticationAllowed } from './client/authentication.js'
 import { authenticateWallet } from './client/wallet-authentication.js'
 import { DENIED_ERROR, openDenialRecorder, REQUEST_FORM } from './denials.js'
 import { issueAgentChallenge } from './endpoints/agent-challenge.js'
@@ -130,7 +132,7 @@ function serveIssuerDocument(ctx: Koa.Context, { now }: Context, runtime: Issuer
 }
 
 /** Routes at which clients authenticate. */
-const clientAuthenticationRoutes: ReadonlySet<string> = new Set(['token', 'introspect', 'revoke'])
+const clientAuthenticationRoutes: ReadonlySet<string> = new Set(['token', 'introspect', 'revoke', 'par'])
 /** Routes whose `token` parameter can be a JWT access token. */
 const tokenParameterRoutes: ReadonlySet<string> = new Set(['introspect', 'revoke'])
 
@@ -154,11 +156,16 @@ async function handleRequest(
     unitOfWork: new UnitOfWork(runtime.issuer.id, runtime.issuer.settings.sessions?.idle_timeout),
     presentedJwt: tokenParameterRoutes.has(name) ? presentedJwtOf(form) : undefined,
   }
-  if (name === 'authorize') await consumeRateLimit(request, ctx, 'authorize', networkOf(context.request.ip))
+  if (name === 'authorize') {
+    await consumeRateLimit(request, ctx, 'authorize', networkOf(context.request.ip))
+    if (ctx.method === 'POST' && readFormAsQuery(runtime, ctx, form) === 'redirected') return
+  }
   let libraryForm = form
   if (clientAuthenticationRoutes.has(name)) {
     requireAuthenticationAllowed(request, ctx, form)
     libraryForm = await authenticateWallet(request, ctx, form)
+    // A client that authenticates with Basic may omit `client_id`, which oidc-provider requires at this endpoint.
+    if (name === 'par') libraryForm = { ...libraryForm, client_id: claimedClientId(ctx, form) }
   }
   await runInRequestContext(request, async () => {
     if (name === 'token') prefetchRedeemedArtifact(request, form)
@@ -191,7 +198,7 @@ async function handleRequest(
       case 'check_session':
         return checkSession(request, ctx)
       default: {
-        if (parsedForm)
+        if (parsedForm && ctx.method === 'POST')
           setParsedForm(
             ctx as unknown as OpenIdContext,
             request.presentedJwt === undefined ? libraryForm : { ...libraryForm, token: JWT_PLACEHOLDER },
@@ -200,6 +207,26 @@ async function handleRequest(
       }
     }
   })
+}
+
+/**
+ * Converts an authorization request whose parameters are a form (OpenID Connect Core 1.0 section 3.1.2.1) to a GET
+ * request. Browsers send no `SameSite=Lax` cookies with a form of another site. They send them with the request that
+ * follows a redirect, so the browser is redirected if the URL is not too long.
+ */
+function readFormAsQuery({ parsedUrl }: IssuerRuntime, ctx: Koa.Context, form: Form): 'redirected' | 'converted' {
+  const query = stringify(form)
+  if (ctx.get('Sec-Fetch-Site') === 'cross-site' && query.length <= limits.maxRedirectedQueryLength) {
+    ctx.status = 303
+    ctx.set('Location', `${parsedUrl.pathname}/authorize?${query}`)
+    ctx.set('Cache-Control', 'no-store')
+    ctx.body = ''
+    return 'redirected'
+  }
+  ctx.method = 'GET'
+  ctx.querystring = query
+  for (const header of ['content-type', 'content-length', 'transfer-encoding']) delete ctx.req.headers[header]
+  return 'converted'
 }
 
 /** Runs oidc-provider, then commits the unit of work before the response is sent. */
@@ -233,6 +260,7 @@ async function runProvider(request: RequestContext, ctx: OpenIdContext, match: M
     // One of the two requests may come from an attacker, so the whole token family is revoked
     // (docs/contract.md#reuse-of-codes-and-refresh-tokens).
     for (const grantId of error.grantIds) await revokeTokenFamily(request, grantId, 'token_compromised')
+    if (route.browserFacing) throw new errors.InvalidRequestUri('request_uri was already used')
     throw new errors.InvalidGrant({})
   }
 }

@@ -4,8 +4,9 @@
  */
 import Provider, { errors } from 'oidc-provider'
 import type { Gatehouse } from '../platform/context.js'
-import { AuthMethodKind } from '../resources/issuers/auth-method.js'
-import { claimsByScope, findAccount, type PresentedToken } from './account/account.js'
+import { isFapi2 } from '../resources/issuers/settings.js'
+import { findAccount, type PresentedToken } from './account/account.js'
+import { claimsByScope } from './account/claims-by-scope.js'
 import { clientRowOf } from './client/client.js'
 import { isOriginAllowed } from './client/cors.js'
 import { redirectUriRefusalReason } from './client/redirect-uris.js'
@@ -13,18 +14,20 @@ import { DENIED_ERROR } from './denials.js'
 import type { GrantType, TokenRequestHandler } from './grants/grant.js'
 import { grantTypes } from './grants/index.js'
 import { installHooks, libraryGrantHandler } from './hooks/index.js'
-import { acrOfMethod } from './login/acr.js'
+import { acrValuesSupported } from './login/acr.js'
 import { errorPage } from './login/pages/error.js'
 import type { OpenIdProvider } from './provider-types.js'
 import { type AccessToken, type OpenIdContext, textParameter } from './provider-types.js'
 import { consumeTokenRateLimit } from './rate-limits.js'
 import { withRequest } from './request-context.js'
-import { checkAudience, checkOrganization } from './session/authorization-parameters.js'
+import { checkOrganization, checkResponseModeAndScope } from './session/authorization-parameters.js'
+import { checkClaimsParameter } from './session/claims-parameter.js'
 import { loadExistingGrant } from './session/existing-grant.js'
 import { signInPolicy } from './session/sign-in-policy.js'
 import { createAdapter } from './store/adapter.js'
 import {
   defaultResource,
+  OFFLINE_ACCESS,
   openidScopes,
   resourceServerFor,
   setAccessTokenClaims,
@@ -95,19 +98,20 @@ export function createProvider({ config }: Gatehouse): OpenIdProvider {
       revocation: '/revoke',
       jwks: '/jwks.json',
       end_session: '/logout',
+      pushed_authorization_request: '/par',
     },
 
     responseTypes: ['code'],
-    scopes: openidScopes,
+    scopes: [...openidScopes, OFFLINE_ACCESS],
     claims: {
       openid: ['sub', 'auth_time', 'acr', 'amr', 'sid', 'organizations', 'org_id'],
-      ...claimsByScope,
+      ...Object.fromEntries(Object.entries(claimsByScope).map(([scope, claims]) => [scope, [...claims]])),
       acr: null,
       auth_time: null,
       iss: null,
       sid: null,
     },
-    acrValues: ['urn:svc:assurance:loa1', ...Object.keys(AuthMethodKind).map(acrOfMethod)],
+    acrValues: [...acrValuesSupported],
     subjectTypes: ['public'],
     clientAuthMethods: ['client_secret_basic', 'client_secret_post', 'none'],
     clientDefaults: {
@@ -122,7 +126,11 @@ export function createProvider({ config }: Gatehouse): OpenIdProvider {
 
     features: {
       devInteractions: disabled,
-      pushedAuthorizationRequests: disabled,
+      claimsParameter: {
+        enabled: true,
+        assertClaimsParameter: (ctx, claims) => checkClaimsParameter(ctx, claims),
+      },
+      pushedAuthorizationRequests: { enabled: true },
       dPoP: disabled,
       rpInitiatedLogout: disabled,
       backchannelLogout: disabled,
@@ -140,9 +148,13 @@ export function createProvider({ config }: Gatehouse): OpenIdProvider {
       },
     },
 
-    pkce: { required: (_, client) => client.tokenEndpointAuthMethod === 'none' },
+    pkce: {
+      required: withRequest(
+        ({ runtime }, _, client) => client.tokenEndpointAuthMethod === 'none' || isFapi2(runtime.issuer.settings),
+      ),
+    },
     extraParams: {
-      audience: withRequest(checkAudience),
+      audience: withRequest(checkResponseModeAndScope),
       org: withRequest((request, _, org, client) =>
         org === undefined ? undefined : checkOrganization(request, client, org),
       ),
@@ -159,7 +171,8 @@ export function createProvider({ config }: Gatehouse): OpenIdProvider {
     // Tokens end with their row in the table `sessions`, not with oidc-provider's browser session.
     expiresWithSession: () => false,
     issueRefreshToken: (_, client) => client.grantTypeAllowed('refresh_token'),
-    rotateRefreshToken: true,
+    // FAPI 2.0 Security Profile section 5.3.2.1: refresh tokens are bound to the client and not rotated.
+    rotateRefreshToken: withRequest(({ runtime }) => !isFapi2(runtime.issuer.settings)),
     // oidc-provider must not delete the grant of a revoked token: `revokeTokenFamily` ends the session, and with it the
     // grant.
     revokeGrantPolicy: () => false,
@@ -210,5 +223,6 @@ export function createProvider({ config }: Gatehouse): OpenIdProvider {
   provider.on('introspection.error', recordDeniedError)
   provider.on('revocation.error', recordDeniedError)
   provider.on('authorization.error', recordDeniedError)
+  provider.on('pushed_authorization_request.error', recordDeniedError)
   return provider
 }

@@ -80,7 +80,8 @@ export async function amendResponse(
   if (body.error === 'invalid_client') ctx.status = 401
   // OAuthError has only these two members (docs/contract.md#errors). oidc-provider also sends `scope`, the refused
   // scope; responses of userinfo keep it.
-  if (route.name !== 'userinfo') ctx.body = { error: body.error, error_description: body.error_description }
+  if (route.name !== 'userinfo')
+    ctx.body = { error: body.error, error_description: body.error_description ?? body.error }
   // Every 401 response must have `WWW-Authenticate` (RFC 9110 section 15.5.2).
   if (ctx.status === 401 && !ctx.response.get('WWW-Authenticate'))
     ctx.set('WWW-Authenticate', `Basic realm="${request.runtime.url}"`)

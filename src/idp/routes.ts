@@ -9,6 +9,7 @@ export type RouteName =
   | 'metadata'
   | 'keys'
   | 'authorize'
+  | 'par'
   | 'resume'
   | 'interaction'
   | 'agent_challenge'
@@ -53,7 +54,8 @@ export const routes: readonly Route[] = [
   route('metadata', '/.well-known/openid-configuration', ['GET', 'HEAD', 'OPTIONS']),
   route('metadata', '/.well-known/oauth-authorization-server', ['GET', 'HEAD', 'OPTIONS']),
   route('keys', '/jwks.json', ['GET', 'HEAD', 'OPTIONS']),
-  route('authorize', '/authorize', ['GET'], { browserFacing: true, servedByLibrary: true }),
+  route('authorize', '/authorize', ['GET', 'POST'], { browserFacing: true, servedByLibrary: true }),
+  route('par', '/par', ['POST', 'OPTIONS'], { servedByLibrary: true }),
   route('resume', '/authorize/{uid}', ['GET'], { browserFacing: true, servedByLibrary: true }),
   route('interaction', '/interaction/{uid}', ['GET', 'POST'], { browserFacing: true }),
   route('agent_challenge', '/agents/challenge', ['POST']),

@@ -81,6 +81,11 @@ export const limitTable = {
     maxDescriptionLength: { value: 10_000, unit: 'characters', meaning: 'Maximum length of a description.' },
     maxNoteLength: { value: 10_000, unit: 'characters', meaning: 'Maximum length of the text of a note.' },
     maxTextLength: { value: 1000, unit: 'characters', meaning: 'Maximum length of a text field that has no more specific limit, such as a reason.' },
+    maxRedirectedQueryLength: {
+      value: 6000,
+      unit: 'characters',
+      meaning: 'Maximum length of the query to which a form of another site at /authorize is redirected.',
+    },
     maxUrlLength: { value: 2048, unit: 'characters', meaning: 'Maximum length of a URL, URI or origin.' },
     maxHostLength: { value: 253, unit: 'characters', meaning: 'Maximum length of a host name (RFC 1035, section 2.3.4).' },
     maxIdLength: { value: 64, unit: 'characters', meaning: 'Maximum length of an input field that contains an ID.' },

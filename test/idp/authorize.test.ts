@@ -65,7 +65,6 @@ describe('other errors redirect to the client with state and iss', () => {
     ['hybrid', () => spa, { ...challenge, response_type: 'code id_token', nonce: 'n' }, 'unsupported_response_type'],
     ['missing response_type', () => spa, { ...challenge, response_type: undefined }, 'invalid_request'],
     ['response_mode fragment', () => spa, { ...challenge, response_mode: 'fragment' }, 'unsupported_response_mode'],
-    ['response_mode form_post', () => spa, { ...challenge, response_mode: 'form_post' }, 'unsupported_response_mode'],
     [
       'an unknown response mode',
       () => spa,
@@ -75,7 +74,7 @@ describe('other errors redirect to the client with state and iss', () => {
     ['no scope', () => spa, { ...challenge, scope: undefined }, 'invalid_scope'],
     ['only unknown scopes', () => spa, { ...challenge, scope: 'orders:read' }, 'invalid_scope'],
     ['prompt=none without a session', () => spa, { ...challenge, prompt: 'none' }, 'login_required'],
-    ['an unknown prompt', () => spa, { ...challenge, prompt: 'create' }, 'invalid_request'],
+    ['an unknown prompt', () => spa, { ...challenge, prompt: 'register' }, 'invalid_request'],
     [
       'an audience that is not allowed',
       () => spa,

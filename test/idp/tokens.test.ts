@@ -62,6 +62,7 @@ describe('the access token', () => {
       sid: expect.stringMatching(/^ses_[0-9a-z]{26}$/),
       scope: 'openid email',
       auth_time: expect.any(Number),
+      acr: 'urn:svc:assurance:loa1',
     })
     expect([expires_in, scope, token_type]).toEqual([1800, 'openid email', 'Bearer'])
   })

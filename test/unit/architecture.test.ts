@@ -98,6 +98,7 @@ const restrictedApis: { what: RegExp; where: RegExp; why: string }[] = [
  * request. The value names the functions.
  */
 const requestReaders: Record<string, string> = {
+  'src/idp/hooks/contexts.ts': 'replaced middleware',
   'src/idp/hooks/index.ts': 'replaced methods',
   'src/idp/hooks/issuers.ts': 'getters',
   'src/idp/provider.ts': 'configuration and grants',

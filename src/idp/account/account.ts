@@ -6,14 +6,7 @@ import type { OpenIdClient } from '../provider-types.js'
 import type { RequestContext } from '../request-context.js'
 import { type MembershipClaims, membershipClaims } from '../token/membership-claims.js'
 import { type AccountRow, accountColumnsSql } from './account-row.js'
-
-/** Claims by scope (OpenID Connect Core 1.0 section 5.4, docs/contract.md#tokens-and-claims). */
-export const claimsByScope = {
-  profile: ['name', 'given_name', 'family_name', 'picture', 'locale'],
-  email: ['email', 'email_verified'],
-  phone: ['phone_number', 'phone_number_verified'],
-  address: ['address'],
-}
+import { claimsByScope } from './claims-by-scope.js'
 
 export interface UserAccount extends Account {
   username: string
@@ -79,9 +72,13 @@ export async function findAccount(
     sessionExpiresAt,
     orgId,
     membershipClaims: tokenMembershipClaims,
-    // Profile claims are returned only by userinfo, and membership claims only in tokens
-    // (docs/contract.md#tokens-and-claims).
-    claims: (use) => ({ sub: user.id, ...(use === 'userinfo' ? profileClaims(user) : tokenMembershipClaims) }),
+    // Membership claims are only in tokens. ID tokens have only those profile claims that the parameter `claims`
+    // requests, although oidc-provider would add those of all scopes (docs/contract.md#tokens-and-claims).
+    claims: (use, _, requestedClaims) => {
+      if (use === 'userinfo') return { sub: user.id, ...profileClaims(user) }
+      const requested = Object.entries(profileClaims(user)).filter(([name]) => Object.hasOwn(requestedClaims, name))
+      return { sub: user.id, ...tokenMembershipClaims, ...Object.fromEntries(requested) }
+    },
   }
 }
 

@@ -296,6 +296,7 @@ function clientMetadataOf(row: ClientRow, supportedGrantTypes: readonly string[]
     response_types: hasRedirectUris && grantTypesOf(row).includes('authorization_code') ? ['code'] : [],
     redirect_uris: redirectUris,
     id_token_signed_response_alg: openid.response_signature_alg ?? 'ES256',
+    require_pushed_authorization_requests: openid.require_pushed_authorization_requests ?? false,
   }
 }
 

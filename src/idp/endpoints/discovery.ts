@@ -2,40 +2,60 @@
  * Issuer metadata (OpenID Connect Discovery 1.0, RFC 8414): the same document at both URLs
  * (docs/contract.md#discovery).
  */
+import { languages } from '../../kernel/language.js'
+import { type IssuerSettings, isFapi2 } from '../../resources/issuers/settings.js'
+import { claimsByScope } from '../account/claims-by-scope.js'
+import { areMetadataDocumentsEnabled } from '../client/metadata-documents/index.js'
+import { acrValuesSupported } from '../login/acr.js'
+
+/** Claims of ID tokens that do not belong to a scope. */
+const tokenClaims = ['sub', 'iss', 'aud', 'exp', 'iat', 'auth_time', 'nonce', 'acr', 'amr', 'at_hash', 'sid']
+const membershipClaims = ['organizations', 'org_id']
 
 /**
  * Creates the metadata of an issuer.
  * @param url the issuer identifier
- * @param supportsMetadataDocuments whether the issuer accepts client ID metadata documents, which clients use only if
- *   the metadata says so (docs/contract.md#client-id-metadata-documents)
+ * @param documentationUrl the URL of the documentation for developers
  */
-export const createIssuerMetadata = (url: string, supportsMetadataDocuments: boolean) => ({
-  issuer: url,
-  authorization_endpoint: `${url}/authorize`,
-  token_endpoint: `${url}/token`,
-  userinfo_endpoint: `${url}/userinfo`,
-  jwks_uri: `${url}/jwks.json`,
-  introspection_endpoint: `${url}/introspect`,
-  revocation_endpoint: `${url}/revoke`,
-  end_session_endpoint: `${url}/logout`,
-  check_session_iframe: `${url}/check-session.html`,
-  scopes_supported: ['openid', 'email', 'profile', 'address', 'phone'],
-  response_types_supported: ['code'],
-  response_modes_supported: ['query'],
-  grant_types_supported: ['authorization_code', 'refresh_token'],
-  subject_types_supported: ['public'],
-  id_token_signing_alg_values_supported: ['ES256', 'RS256', 'EdDSA'],
-  token_endpoint_auth_methods_supported: [
-    'client_secret_basic',
-    'client_secret_post',
-    ...(supportsMetadataDocuments ? ['none'] : []),
-  ],
-  ...(supportsMetadataDocuments ? { client_id_metadata_document_supported: true } : {}),
-  code_challenge_methods_supported: ['S256'],
-  // Must be present, because the default is true (OpenID Connect Discovery 1.0 section 3).
-  request_uri_parameter_supported: false,
-  authorization_response_iss_parameter_supported: true,
-  frontchannel_logout_supported: false,
-  backchannel_logout_supported: true,
-  backchannel_logout_session_supported: true,
-})
+export function createIssuerMetadata(url: string, settings: IssuerSettings, documentationUrl: string) {
+  // Clients use metadata documents only if the issuer says so, and only then the list has `none`
+  // (docs/contract.md#client-id-metadata-documents).
+  const supportsMetadataDocuments = areMetadataDocumentsEnabled(settings)
+  const confidentialMethods = ['client_secret_basic', 'client_secret_post']
+  return {
+    issuer: url,
+    authorization_endpoint: `${url}/authorize`,
+    token_endpoint: `${url}/token`,
+    userinfo_endpoint: `${url}/userinfo`,
+    jwks_uri: `${url}/jwks.json`,
+    introspection_endpoint: `${url}/introspect`,
+    revocation_endpoint: `${url}/revoke`,
+    end_session_endpoint: `${url}/logout`,
+    check_session_iframe: `${url}/check-session.html`,
+    pushed_authorization_request_endpoint: `${url}/par`,
+    scopes_supported: ['openid', 'email', 'profile', 'address', 'phone'],
+    response_types_supported: ['code'],
+    response_modes_supported: ['query', 'form_post'],
+    grant_types_supported: ['authorization_code', 'refresh_token'],
+    subject_types_supported: ['public'],
+    id_token_signing_alg_values_supported: ['ES256', 'RS256', 'EdDSA'],
+    token_endpoint_auth_methods_supported: [...confidentialMethods, ...(supportsMetadataDocuments ? ['none'] : [])],
+    introspection_endpoint_auth_methods_supported: confidentialMethods,
+    revocation_endpoint_auth_methods_supported: [...confidentialMethods, 'none'],
+    ...(supportsMetadataDocuments ? { client_id_metadata_document_supported: true } : {}),
+    code_challenge_methods_supported: ['S256'],
+    claims_supported: [...tokenClaims, ...Object.values(claimsByScope).flat(), ...membershipClaims],
+    claims_parameter_supported: true,
+    acr_values_supported: acrValuesSupported,
+    prompt_values_supported: ['none', 'login', 'consent', 'select_account', 'create'],
+    ui_locales_supported: languages,
+    ...(isFapi2(settings) ? { require_pushed_authorization_requests: true } : {}),
+    // Must be present, because the default is true (OpenID Connect Discovery 1.0 section 3).
+    request_uri_parameter_supported: false,
+    authorization_response_iss_parameter_supported: true,
+    frontchannel_logout_supported: false,
+    backchannel_logout_supported: true,
+    backchannel_logout_session_supported: true,
+    service_documentation: documentationUrl,
+  }
+}

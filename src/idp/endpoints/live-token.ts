@@ -13,6 +13,7 @@ import { withClientActor } from '../client/client.js'
 import type { AccessToken } from '../provider-types.js'
 import { consumeRateLimit } from '../rate-limits.js'
 import type { RequestContext } from '../request-context.js'
+import { grantedClaims } from '../session/claims-parameter.js'
 
 /**
  * Replaces a JWT in the parameter `token`, because oidc-provider rejects JWTs at introspection and revocation. The JWT
@@ -64,6 +65,9 @@ export async function findLiveToken(
     // with the access token.
     ...(isPresented || !isLive(found) ? {} : { grantId: found.grantId ?? undefined }),
   })
+  // oidc-provider loads the grant later, and then reads the individually requested claims from the token.
+  if (ctx?.oidc.route === 'userinfo')
+    Object.defineProperty(token, 'claims', { get: () => ({ userinfo: grantedClaims(ctx.oidc.grant) }) })
   if (isPresented) Object.defineProperty(token, 'destroy', { value: () => revokeAccessToken(request, claims) })
   if (isLive(found)) liveTokens.set(token, found)
   return token

@@ -225,7 +225,7 @@ async function issueExchangedToken(
   const { provider } = ctx.oidc
   const client = ctx.oidc.client!
   const scopeText = scopes.join(' ')
-  const { sid, sub, auth_time } = subject
+  const { sid, sub, auth_time, acr } = subject
   const token = new (provider.AccessToken as unknown as new (payload: object) => AccessToken)({
     accountId: sub,
     client,
@@ -237,6 +237,7 @@ async function issueExchangedToken(
   token.resourceServer = new provider.ResourceServer(audience, format)
   addExtraClaims(token, {
     ...(auth_time === undefined ? {} : { auth_time }),
+    ...(acr === undefined ? {} : { acr }),
     act: { sub: client.clientId },
     organizations: [{ ...membership, scopes }],
     org_id: orgId,

@@ -11,6 +11,7 @@ import { createClientFinder } from '../client/client.js'
 import { isRegisteredRedirectUri } from '../client/redirect-uris.js'
 import { findLiveToken } from '../endpoints/live-token.js'
 import type { TokenRequestHandler } from '../grants/grant.js'
+import { sendFormPost } from '../login/pages/form-post.js'
 import type { AccessToken, BrowserSession, OpenIdClient } from '../provider-types.js'
 import { requestContext, runInRequestContext, withRequest } from '../request-context.js'
 import { addSessionState } from '../session/browser-state.js'
@@ -27,22 +28,22 @@ export function installHooks(provider: Provider, grantTypes: readonly string[]):
   hookIdTokens(provider)
   hookIdTokenHints(provider)
   hookSessions(provider)
-  allowQueryResponseModeOnly(provider)
+  replaceResponseModes(provider)
   // oidc-provider emits this event before it sends the authorization response, so the listener can add `session_state`.
   ;(provider as unknown as EventEmitter).on('authorization.success', withRequest(addSessionState))
 }
 
 /**
- * Sends every authorization response in the query, whatever `response_mode` the request has. `checkAudience` rejects
- * other modes, and the error is sent in the query too (docs/contract.md#authorization-requests).
+ * Sends authorization responses as a form or in the query. `checkResponseModeAndScope` rejects the response mode
+ * `fragment`, and the error is sent in the query (docs/contract.md#authorization-requests).
  */
-function allowQueryResponseModeOnly(provider: Provider): void {
+function replaceResponseModes(provider: Provider): void {
   const { responseModes } = instance(provider)
   const query = responseModes.get('query')
-  if (!query || !responseModes.has('fragment') || !responseModes.has('form_post')) {
+  if (!query || !responseModes.has('fragment') || !responseModes.has('form_post'))
     throw new Error('oidc-provider has changed: it lacks an expected response mode. Update hooks/index.ts.')
-  }
-  for (const mode of ['fragment', 'form_post']) responseModes.set(mode, query)
+  responseModes.set('fragment', query)
+  responseModes.set('form_post', withRequest(sendFormPost))
 }
 
 function hookClients(provider: Provider, grantTypes: readonly string[]): void {

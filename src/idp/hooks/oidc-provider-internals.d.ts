@@ -51,3 +51,10 @@ declare module 'oidc-provider/lib/shared/selective_body.js' {
 
   export const urlencoded: Middleware
 }
+
+/** The middleware that checks the parameter `scope` of an authorization request. */
+declare module 'oidc-provider/lib/actions/authorization/scopes.js' {
+  import type { Middleware } from 'oidc-provider/lib/helpers/router.js'
+
+  export const checkScope: Middleware
+}

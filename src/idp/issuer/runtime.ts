@@ -13,7 +13,6 @@ import { issuerUrl, parseIssuerUrl } from '../../resources/issuer-url.js'
 import type { AuthMethodKind } from '../../resources/issuers/auth-method.js'
 import { type MethodSettings, secretsSql } from '../../resources/issuers/auth-method-readiness.js'
 import type { IssuerSettings } from '../../resources/issuers/settings.js'
-import { areMetadataDocumentsEnabled } from '../client/metadata-documents/index.js'
 import { createIssuerMetadata } from '../endpoints/discovery.js'
 import { KEY_SET_CACHE_CONTROL } from '../endpoints/key-set.js'
 import { createStaticDocument, type StaticDocument } from '../endpoints/static-documents.js'
@@ -295,7 +294,7 @@ function createRuntime(
       metadata: createStaticDocument(
         'application/json',
         'public, max-age=3600',
-        createIssuerMetadata(url, areMetadataDocumentsEnabled(issuer.settings)),
+        createIssuerMetadata(url, issuer.settings, `${context.config.baseUrl}/docs`),
       ),
       keySet,
       get confirmedAt() {

@@ -33,6 +33,7 @@ import { determineNextStep } from './next-step.js'
 import { errorPage } from './pages/error.js'
 import { createView, sendPage, type View } from './pages/layout.js'
 import type { PageMessage } from './pages/texts.js'
+import { maySignUp } from './sign-up.js'
 import { handleConsent } from './steps/consent.js'
 import { steps } from './steps/index.js'
 import { type Transition, TransitionRefused } from './steps/step.js'
@@ -76,7 +77,7 @@ export async function handleInteraction(
   const isKnownStep =
     !savedSnapshot || savedSnapshot.state.step === 'done' || Object.hasOwn(steps, savedSnapshot.state.step)
   const snapshot = isKnownStep
-    ? (savedSnapshot ?? { state: await loginTransaction.createInitialState(), version: 0 })
+    ? (savedSnapshot ?? { state: await createInitialState(request, loginTransaction), version: 0 })
     : await restartAfterUnknownStep(request, loginTransaction, savedSnapshot)
   const view = createView(ctx, runtime.issuer, {
     uiLocales: loginTransaction.param('ui_locales'),
@@ -92,6 +93,12 @@ export async function handleInteraction(
     : handleUpstreamReturn(request, loginRequest, handle))
 }
 
+/** Returns the state to begin with. If users cannot sign up, `prompt=create` begins at sign-in. */
+async function createInitialState(request: RequestContext, loginTransaction: LoginTransaction): Promise<LoginState> {
+  const state = await loginTransaction.createInitialState()
+  return state.step === 'sign_up' && !maySignUp(request, loginTransaction) ? { ...state, step: 'sign_in' } : state
+}
+
 /**
  * Restarts a login transaction whose step does not exist in this version of Gatehouse. Its older forms become invalid.
  */
@@ -102,7 +109,7 @@ async function restartAfterUnknownStep(
 ): Promise<LoginSnapshot> {
   const state: LoginState = loginTransaction.invitation
     ? { ...resetState(savedSnapshot.state, loginTransaction.invitation.email), step: 'invitation' }
-    : await loginTransaction.createInitialState()
+    : await createInitialState(request, loginTransaction)
   try {
     await transaction(request.context, (tx) =>
       claimVersion(request, tx, loginTransaction.uid, { ...savedSnapshot, state }),

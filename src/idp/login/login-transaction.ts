@@ -8,7 +8,7 @@ import { type ClientRow, readClient, restrictionOfClient } from '../client/clien
 import type { BrowserSession, Interaction } from '../provider-types.js'
 import { type RequestContext, withUserActor } from '../request-context.js'
 import { stepUpReasons } from '../session/authentication-requirements.js'
-import { acrOfMethod } from './acr.js'
+import { acrOfMethod, DEFAULT_ACR } from './acr.js'
 import { initialState, type LoginState } from './login-state.js'
 import { createRecoveryState } from './recovery-link.js'
 
@@ -87,6 +87,7 @@ export async function createAuthorizationTransaction(
       const recoveryLoginState = await createRecoveryState(request, ctx)
       if (recoveryLoginState) return recoveryLoginState
       const state = initialState(param('login_hint'))
+      if (prompt.name === 'create') return { ...state, step: 'sign_up' }
       const activeUser = session && (await findActiveUser(request, session.accountId!))
       if (!session || !activeUser) return state
       // A user who must prove another factor (step-up authentication) does not have to enter the username again.
@@ -124,6 +125,9 @@ async function findActiveUser({ context, runtime }: RequestContext, id: string) 
   return user && { ...user, issuerId, accountId }
 }
 
+/** Tells oidc-provider which requested prompts the login transaction has completed, besides `login`. */
+const completedPrompts = { create: {}, select_account: {}, select_organization: {} }
+
 /** Passes the result to oidc-provider. After a new sign-in, also records it and ends the session of another user. */
 async function completeAuthorization(
   request: RequestContext,
@@ -137,7 +141,7 @@ async function completeAuthorization(
   // The chosen organization has the effect of the parameter `org` (docs/contract.md#grant-and-client-rules rule 6).
   if (orgId) interaction.params['org'] = orgId
   if (state.reusesSession) {
-    interaction.result = { select_account: {}, select_organization: {} }
+    interaction.result = completedPrompts
     await interaction.persist()
     return
   }
@@ -149,8 +153,7 @@ async function completeAuthorization(
   const acr = selectAcr(interaction.params['acr_values'], methods)
   interaction.result = {
     login: { accountId: user.id, acr, amr: [...new Set(amr)], ts, since, remember: true },
-    select_account: {},
-    select_organization: {},
+    ...completedPrompts,
   }
   await interaction.persist()
   unitOfWork.addChange((tx) => recordSignInSuccess(withUserActor(tx, user), user, client.id, amr))
@@ -181,7 +184,7 @@ async function endSessionsOfOtherUser(
  * (docs/contract.md#tokens-and-claims).
  */
 function selectAcr(acrValues: unknown, methods: readonly string[]): string {
-  const satisfiedAcrs = ['urn:svc:assurance:loa1', ...methods.map(acrOfMethod)]
+  const satisfiedAcrs = [DEFAULT_ACR, ...methods.map(acrOfMethod)]
   const requestedAcrs = typeof acrValues === 'string' ? acrValues.split(' ') : []
   return requestedAcrs.find((acr) => satisfiedAcrs.includes(acr)) ?? satisfiedAcrs[0]!
 }

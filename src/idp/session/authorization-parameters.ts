@@ -1,34 +1,53 @@
 /**
- * Checks the parameters `audience` and `org` of the authorization request, which are extensions of Gatehouse, and the
- * parameters that depend on them (docs/contract.md#authorization-requests, docs/contract.md#grant-and-client-rules).
+ * Checks the parameters of authorization requests and pushed authorization requests beyond oidc-provider's checks
+ * (docs/contract.md#authorization-requests, docs/contract.md#grant-and-client-rules).
  */
 import { errors } from 'oidc-provider'
 import { unsafeInputError } from '../../kernel/safe-json.js'
 import { maySelectOrganization } from '../../resources/clients/organization-restriction.js'
+import { isFapi2 } from '../../resources/issuers/settings.js'
 import { clientRowOf, restrictionOfClient } from '../client/client.js'
 import { metadataDocumentAllowances } from '../client/metadata-documents/index.js'
 import { type OpenIdClient, type OpenIdContext, textParameter } from '../provider-types.js'
+import { consumeTokenRateLimit } from '../rate-limits.js'
 import type { RequestContext } from '../request-context.js'
+import { OFFLINE_ACCESS } from '../token/tokens.js'
 
 /**
- * Checks `response_mode`, `scope`, and that `audience` and `resource` are not combined. Sets the default scope of a
- * client with a metadata document. `resourceServerFor` has already
- * checked whether the client may request the audience (docs/contract.md#grant-and-client-rules rule 5).
- * @throws UnsupportedResponseMode, InvalidTarget, InvalidScope
+ * Checks the parameters whose values oidc-provider changes later. Called before it checks the scope.
+ * @throws InvalidTarget, InvalidRequest; ApiError too_many_requests for a pushed request
  */
-export async function checkAudience(
+export async function checkRequestParameters(request: RequestContext, ctx: OpenIdContext): Promise<void> {
+  const { params, entities, route } = ctx.oidc
+  if (route === 'pushed_authorization_request') await consumeTokenRateLimit(request, ctx)
+  // With a resource, oidc-provider would silently ignore the audience.
+  if (params?.['resource'] !== undefined && textParameter(ctx, 'audience') !== undefined)
+    throw new errors.InvalidTarget('audience and resource cannot be requested together')
+  if (!isFapi2(request.runtime.issuer.settings)) return
+  if (route === 'authorization' && !entities['PushedAuthorizationRequest'])
+    throw new errors.InvalidRequest(
+      'this issuer requires pushed authorization requests; send the parameters to pushed_authorization_request_endpoint',
+    )
+}
+
+/** Checks whether the request has the scope `offline_access` and the client may use refresh tokens. */
+export const requestsOfflineAccess = (ctx: OpenIdContext): boolean =>
+  ctx.oidc.requestParamScopes.has(OFFLINE_ACCESS) && ctx.oidc.client!.grantTypeAllowed('refresh_token')
+
+const responseModes: ReadonlySet<string | undefined> = new Set(['query', 'form_post'])
+
+/**
+ * Checks `response_mode` and `scope`. Sets the default scope of a client with a metadata document. `resourceServerFor`
+ * has already checked whether the client may request the audience (docs/contract.md#grant-and-client-rules rule 5).
+ * @throws UnsupportedResponseMode, InvalidScope
+ */
+export async function checkResponseModeAndScope(
   { runtime }: RequestContext,
   ctx: OpenIdContext,
   _: string | undefined,
   client: OpenIdClient,
 ): Promise<void> {
-  // Only the response mode `query` is supported (docs/contract.md#authorization-requests).
-  if (ctx.oidc.responseMode !== 'query') throw new errors.UnsupportedResponseMode()
-  // With a resource, oidc-provider would silently ignore the audience.
-  const { resource } = ctx.query
-  if (resource !== undefined && resource !== '' && textParameter(ctx, 'audience') !== undefined) {
-    throw new errors.InvalidTarget('audience and resource cannot be requested together')
-  }
+  if (!responseModes.has(ctx.oidc.responseMode)) throw new errors.UnsupportedResponseMode()
   // The default scope (RFC 6749 section 3.3) of a client with a metadata document is `openid` and every scope that the
   // issuer allows such clients.
   if (clientRowOf(client).document && ctx.oidc.params && textParameter(ctx, 'scope') === undefined) {

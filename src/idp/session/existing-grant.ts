@@ -14,6 +14,7 @@ import { SignInEndedError } from '../store/unit-of-work.js'
 import { sessionLifetime } from '../token/tokens.js'
 import { satisfiedAcr } from './authentication-requirements.js'
 import { checkOrganization } from './authorization-parameters.js'
+import { grantRequestedClaims } from './claims-parameter.js'
 import { loadOrganizationSelection, loadPriorSession } from './sign-in-policy.js'
 
 async function isInteractionPending(ctx: OpenIdContext, policy: interactionPolicy.DefaultPolicy): Promise<boolean> {
@@ -56,7 +57,7 @@ export async function loadExistingGrant(
   ) {
     const grant = await ctx.oidc.provider.Grant.find(userSession.grantId)
     if (grant) {
-      addScopes(ctx, grant)
+      addScopesAndClaims(ctx, grant)
       await grant.save()
       if (session!.sidFor(client!.clientId) !== userSession.id) session!.sidFor(client!.clientId, userSession.id)
       unitOfWork.updateSession(context, userSession.id)
@@ -69,7 +70,7 @@ export async function loadExistingGrant(
   }
 
   const grant = new ctx.oidc.provider.Grant({ accountId: session!.accountId!, clientId: client!.clientId })
-  addScopes(ctx, grant)
+  addScopesAndClaims(ctx, grant)
   const grantId = await grant.save()
   const sid = newId('ses', context.now())
   session!.sidFor(client!.clientId, sid)
@@ -77,12 +78,17 @@ export async function loadExistingGrant(
   return grant
 }
 
-/** Adds the requested scopes to the grant: OpenID Connect scopes, and the scopes of each requested resource. */
-function addScopes({ oidc }: OpenIdContext, grant: OpenIdGrant): void {
+/**
+ * Adds the requested scopes to the grant: OpenID Connect scopes, and the scopes of each requested resource. Sets the
+ * individually requested claims.
+ */
+function addScopesAndClaims(ctx: OpenIdContext, grant: OpenIdGrant): void {
+  const { oidc } = ctx
   grant.addOIDCScope([...oidc.requestParamOIDCScopes].join(' '))
   for (const [indicator, server] of Object.entries(oidc.resourceServers ?? {})) {
     grant.addResourceScope(indicator, [...oidc.requestParamScopes].filter((name) => server.scopes.has(name)).join(' '))
   }
+  grantRequestedClaims(ctx, grant)
 }
 
 function saveNewSession(

@@ -147,6 +147,8 @@ export function signInPolicy(): interactionPolicy.DefaultPolicy {
   )
   policy.remove('consent')
   policy.add(new Prompt({ name: 'select_account', requestable: true }), 0)
+  // Initiating User Registration via OpenID Connect 1.0.
+  policy.add(new Prompt({ name: 'create', requestable: true }), 0)
   policy.add(organization)
   policy.add(consent)
   return policy

@@ -3,6 +3,7 @@
  * `idp_artifacts`, by issuer.
  */
 import Provider, { type Adapter, type AdapterPayload } from 'oidc-provider'
+import { limits } from '../../kernel/limits.js'
 import { toUnixSeconds } from '../../kernel/time.js'
 import { sha256 } from '../../platform/crypto/secrets.js'
 import type { BatchQuery } from '../../platform/postgres/query-coalescing.js'
@@ -39,6 +40,13 @@ export function refreshTokenId(value: string): string {
  * it.
  */
 const grantBoundKinds = new Set(['AuthorizationCode', 'RefreshToken'])
+
+/**
+ * Returns how many seconds longer an artifact is stored than it is valid. A pushed authorization request is stored until
+ * the sign-in ends, so that it is consumed then even if its `request_uri` has expired.
+ */
+const extraLifetime = (kind: string): number =>
+  kind === 'PushedAuthorizationRequest' ? limits.interactionLifetimeSeconds : 0
 
 /**
  * Reads a grant, code or refresh token, which is valid only while its session is active or inactive. For revocation
@@ -84,7 +92,10 @@ const findByUidText = `
 
 async function readArtifact(request: RequestContext, kind: string, id: string): Promise<ArtifactRow | undefined> {
   const { context, runtime } = request
-  const values = [runtime.issuer.id, kind, artifactKey(kind, id).id, context.now()]
+  // At the authorization endpoint, a pushed request must still be valid.
+  const extraSeconds = Provider.ctx?.oidc.route === 'authorization' ? extraLifetime(kind) : 0
+  const validAt = context.now() + extraSeconds * 1000
+  const values = [runtime.issuer.id, kind, artifactKey(kind, id).id, validAt]
   const [row] = await (kind === 'Grant' || grantBoundKinds.has(kind)
     ? context.database.queryCoalesced<ArtifactRow & Record<string, unknown>>(grantArtifactQuery, [
         ...values,
@@ -148,7 +159,7 @@ export function createAdapter(kind: string): Adapter {
         uid: payload.uid ?? null,
         grant_id: kind === 'Grant' ? id : grantBoundKinds.has(kind) ? (payload.grantId ?? null) : null,
         payload,
-        expires_at: expiresIn === undefined ? null : context.now() + expiresIn * 1000,
+        expires_at: expiresIn === undefined ? null : context.now() + (expiresIn + extraLifetime(kind)) * 1000,
       })
     },
 

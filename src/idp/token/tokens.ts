@@ -8,7 +8,8 @@ import { limits } from '../../kernel/limits.js'
 import { toUnixSeconds } from '../../kernel/time.js'
 import { isResourceUri } from '../../kernel/uri.js'
 import { tokenAge } from '../../resources/clients/settings.js'
-import { claimsByScope, type UserAccount } from '../account/account.js'
+import { type UserAccount } from '../account/account.js'
+import { claimsByScope } from '../account/claims-by-scope.js'
 import { clientRowOf } from '../client/client.js'
 import { metadataDocumentAllowances } from '../client/metadata-documents/index.js'
 import { type AccessToken, type OpenIdClient, type OpenIdContext, textParameter } from '../provider-types.js'
@@ -16,6 +17,9 @@ import { type RequestContext, withRequest } from '../request-context.js'
 
 /** Scopes that every client can request (docs/contract.md#tokens-and-claims). */
 export const openidScopes = ['openid', ...Object.keys(claimsByScope)]
+
+/** The scope with which clients ask for a refresh token. Clients with the refresh token grant can request it. */
+export const OFFLINE_ACCESS = 'offline_access'
 
 /**
  * Prefix of a URN that contains an audience. oidc-provider requires the resource of a token to be an absolute URI,
@@ -88,7 +92,9 @@ export function resourceServerFor(
   }
   return jwtResourceServer(client, {
     audience: audience ?? indicator,
-    scope: [...openidScopes, ...scopes].join(' '),
+    scope: [...openidScopes, ...(client.grantTypeAllowed('refresh_token') ? [OFFLINE_ACCESS] : []), ...scopes].join(
+      ' ',
+    ),
     lifetime: tokenAge({ settings }, 'default_access_token_age'),
   })
 }
@@ -193,6 +199,7 @@ export function setAccessTokenClaims(
     ...(token.sid === undefined ? {} : { sid: token.sid }),
     ...(scopes === undefined ? {} : { scope: scopes }),
     ...(source?.authTime === undefined ? {} : { auth_time: source.authTime }),
+    ...(source?.acr === undefined ? {} : { acr: source.acr }),
     ...(source === undefined ? {} : (ctx.oidc.account as UserAccount | undefined)?.membershipClaims),
     ...extraClaims.get(token),
   }

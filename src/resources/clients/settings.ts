@@ -91,6 +91,8 @@ const openidRules = z.looseObject(
       )
       .nullable()
       .optional(),
+    /** Whether the client must push its authorization requests (RFC 9126 section 6). */
+    require_pushed_authorization_requests: fieldSchemas.boolean.optional(),
     backchannel_logout_uri: fieldSchemas.url.optional(),
     backchannel_logout_session_required: fieldSchemas.boolean.optional(),
     ...ageRules,

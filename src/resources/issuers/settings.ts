@@ -91,6 +91,8 @@ export const issuerSettingsRules = z.looseObject(
           .optional(),
         openid_policy: z
           .looseObject({
+            /** The security profile that every client of the issuer must follow; null for none. */
+            profile: z.literal('fapi2', 'must be fapi2 or null.').nullable().optional(),
             client_id_metadata_document: z
               .looseObject({
                 enabled: fieldSchemas.boolean.optional(),
@@ -138,3 +140,6 @@ export const metadataDocumentPolicyOf = (settings: IssuerSettings) =>
 
 /** Returns the settings of a stored issuer. */
 export const issuerSettingsOf = (issuer: { settings: unknown }): IssuerSettings => issuer.settings as IssuerSettings
+
+/** Returns whether the issuer requires the FAPI 2.0 Security Profile (docs/contract.md#fapi-20-security-profile). */
+export const isFapi2 = (settings: IssuerSettings): boolean => settings.security?.openid_policy?.profile === 'fapi2'

@@ -314,7 +314,7 @@ describe('unsupported grants, response types and endpoints', () => {
       )
     },
   )
-  test.each(['/device_authorization', '/device', '/par', '/register', '/request', '/ciba', '/backchannel'])(
+  test.each(['/device_authorization', '/device', '/register', '/request', '/ciba', '/backchannel'])(
     'there is no %s',
     async (path) => {
       expect((await statusOfPost(path, { client_id: web.id })).status).toBe(404)

@@ -126,6 +126,7 @@ describe('the response and the token', () => {
       sid: before.sid,
       scope: 'stock:read',
       auth_time: before.auth_time,
+      acr: before.acr,
       act: { sub: actor.id },
       organizations: [{ id: tulips, name: 'Tulips', scopes: ['stock:read'], groups: [] }],
       org_id: tulips,

@@ -72,16 +72,25 @@ export const scriptTag = new Html(`<script>${passkeyScript}</script>`)
  * Sends a page with a Content-Security-Policy that allows only the style and the script of the page, images in `data:`
  * URLs, and images of the logo's origin (docs/contract.md#output-escaping-and-page-headers). The policy does not set
  * `connect-src`, so that `default-src 'none'` applies and the script cannot send requests.
+ * @param options.script the inline script of the page, if it is not `scriptTag`
+ * @param options.headers headers that replace the default headers of pages
  */
-export function sendPage(ctx: KoaContext | OpenIdContext, view: View, page: string, status = 200): void {
+export function sendPage(
+  ctx: KoaContext | OpenIdContext,
+  view: View,
+  page: string,
+  status = 200,
+  options: { script?: string; headers?: Record<string, string> } = {},
+): void {
   const css = /<style>([\s\S]*?)<\/style>/.exec(page)?.[1] ?? ''
   const logo = logoOf(view.issuer)
+  const script = options.script ?? (page.includes(scriptTag.text) ? passkeyScript : undefined)
   const policy = contentSecurityPolicy({
     'style-src': hashSource(css),
-    'script-src': page.includes(scriptTag.text) ? hashSource(passkeyScript) : undefined,
+    'script-src': script === undefined ? undefined : hashSource(script),
     'img-src': `data:${logo ? ` ${new URL(logo).origin}` : ''}`,
   })
-  ctx.set(pageHeaders(policy, { 'X-Frame-Options': 'DENY' }))
+  ctx.set(pageHeaders(policy, { 'X-Frame-Options': 'DENY', ...options.headers }))
   ctx.status = status
   ctx.type = 'html'
   ctx.body = page

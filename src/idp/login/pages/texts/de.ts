@@ -3,6 +3,7 @@ import type { Texts } from './en.js'
 export const de: Texts = {
   sign_in: 'Anmelden',
   continue_to: 'weiter zu {client}',
+  returning_to: 'Zurück zu {client}',
   username: 'Benutzername oder E-Mail',
   password: 'Passwort',
   new_password: 'Neues Passwort',

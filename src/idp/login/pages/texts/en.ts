@@ -5,6 +5,7 @@
 export const en = {
   sign_in: 'Sign in',
   continue_to: 'to continue to {client}',
+  returning_to: 'Returning to {client}',
   username: 'Username or email',
   password: 'Password',
   new_password: 'New password',
