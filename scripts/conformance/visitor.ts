@@ -1,0 +1,130 @@
+/** Opens the URLs of a test in Chromium and does what a user would do there. */
+import type { Browser, BrowserContext, Page } from 'playwright-core'
+import type { UrlToVisit } from './suite.js'
+
+/** The name and the password that the visitor enters on the sign-in page. */
+export interface SignIn {
+  username: string
+  password: string
+}
+
+/** A picture of a page, with the text on the page. */
+export interface Picture {
+  png: Buffer
+  text: string
+}
+
+/** The longest time that a page may take, in milliseconds. */
+const TIMEOUT = 20_000
+
+/** The most pages that a visit passes through, as a limit for redirects in circles. */
+const MOST_PAGES = 6
+
+/** The browser of one test. The cookies are kept until the end of the test. */
+export class Visitor {
+  private constructor(
+    private readonly context: BrowserContext,
+    private readonly page: Page,
+    private readonly suiteUrl: string,
+    private readonly signIn: SignIn,
+  ) {}
+
+  /** @param suiteUrl the origin at which each visit ends, unless Gatehouse shows a page without a next step */
+  static async open(browser: Browser, suiteUrl: string, signIn: SignIn): Promise<Visitor> {
+    const context = await browser.newContext({ ignoreHTTPSErrors: true, viewport: { width: 800, height: 600 } })
+    context.setDefaultTimeout(TIMEOUT)
+    // The pages of the suite refer to scripts and fonts of other servers, which the tests do not need.
+    await context.route(
+      (url) => url.hostname !== 'localhost',
+      (route) => route.abort(),
+    )
+    return new Visitor(context, await context.newPage(), suiteUrl, signIn)
+  }
+
+  /**
+   * Opens a URL, signs in or confirms the sign-out if Gatehouse asks for it, and stops at the suite or at a page
+   * without a next step.
+   * @returns the picture that the suite expects if it expects one: the page without a next step, or, if the visit
+   * ended at the suite, the first page of Gatehouse
+   */
+  async visit({ url, method }: UrlToVisit): Promise<Picture | undefined> {
+    if (method === 'POST') await this.post(url)
+    else await this.page.goto(url, { waitUntil: 'commit' })
+    let picture: Picture | undefined
+    for (let pages = 0; pages < MOST_PAGES; pages++) {
+      if (await this.waitUntilShown()) return picture
+      const current = await this.takePicture()
+      if (!(await this.takeNextStep())) return current
+      picture ??= current
+    }
+    throw new Error(`The visit of ${url} did not end; the last page is ${this.page.url()}.`)
+  }
+
+  close(): Promise<void> {
+    return this.context.close()
+  }
+
+  /** Sends the parameters of a URL as a form, from a page of the suite. */
+  private async post(url: string): Promise<void> {
+    await this.page.goto(`${this.suiteUrl}/robots.txt`)
+    const { origin, pathname, searchParams } = new URL(url)
+    const script = `(({ action, fields }) => {
+      const form = Object.assign(document.createElement('form'), { method: 'POST', action })
+      for (const [name, value] of fields)
+        form.append(Object.assign(document.createElement('input'), { type: 'hidden', name, value }))
+      document.body.append(form)
+      form.submit()
+    })(${JSON.stringify({ action: origin + pathname, fields: [...searchParams] })})`
+    const left = this.page.waitForURL((current) => current.pathname !== '/robots.txt', { waitUntil: 'commit' })
+    await this.page.evaluate(script)
+    await left
+  }
+
+  /** Waits until a page of Gatehouse is complete, or the browser is at the suite. Returns whether it is at the suite. */
+  private async waitUntilShown(): Promise<boolean> {
+    const suite = this.page.waitForURL((url) => url.origin === this.suiteUrl, { waitUntil: 'load' }).then(() => true)
+    // A page with a form to the suite sends it without the user (OAuth 2.0 Form Post Response Mode).
+    const gatehouse = this.page
+      .locator(`main h1:not(:has(~ form[action^="${this.suiteUrl}"]))`)
+      .first()
+      .waitFor()
+      .then(() => false)
+    const shown = await Promise.any([suite, gatehouse]).catch(() => undefined)
+    if (shown === undefined) throw new Error(`Neither the suite nor a page of Gatehouse: ${this.page.url()}.`)
+    if (shown) await this.waitUntilResponseIsSent()
+    return shown
+  }
+
+  /** Waits until the callback page of the suite has sent the fragment of its URL to the suite. */
+  private async waitUntilResponseIsSent(): Promise<void> {
+    if (!new URL(this.page.url()).pathname.endsWith('/callback')) return
+    await this.page.locator('#submission_complete').waitFor({ state: 'attached' })
+  }
+
+  private async takePicture(): Promise<Picture> {
+    const png = await this.page.screenshot()
+    return { png, text: (await this.page.locator('main').innerText()).replace(/\s+/g, ' ') }
+  }
+
+  /** Signs in or confirms the sign-out. Returns whether the page has such a step. */
+  private async takeNextStep(): Promise<boolean> {
+    const signIn = this.page.locator('button[name="method"][value="password"]')
+    const signOut = this.page.locator('button[name="logout"][value="yes"]')
+    if (await signIn.isVisible()) {
+      await this.page.fill('#username', this.signIn.username)
+      await this.page.fill('#password', this.signIn.password)
+      await this.leave(() => signIn.click({ noWaitAfter: true }))
+      return true
+    }
+    if (!(await signOut.isVisible())) return false
+    await this.leave(() => signOut.click({ noWaitAfter: true }))
+    return true
+  }
+
+  /** Runs an action that leads to another page, and waits until the browser has left the current page. */
+  private async leave(action: () => Promise<void>): Promise<void> {
+    const left = this.page.waitForEvent('framenavigated', (frame) => frame === this.page.mainFrame())
+    await action()
+    await left
+  }
+}
