@@ -1,7 +1,7 @@
 /** Creates the issuers that the plans test, through `/v1`, and describes them in the configuration format of the suite. */
 import { generateKeyPairSync } from 'node:crypto'
-import { createApiClient } from '../../test/setup/api.js'
 import { expectStatus } from '../../test/setup/actors.js'
+import { createApiClient } from '../../test/setup/api.js'
 import type { GatehouseProcess } from '../../test/setup/process.js'
 import type { SignIn } from './visitor.js'
 

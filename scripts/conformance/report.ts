@@ -1,4 +1,6 @@
 /** Prints the results of the plans as docs/conformance.md. */
+
+import { table } from '../markdown-table.js'
 import { expectedResults, unexpected } from './expected-results.js'
 import type { Plan } from './plans.js'
 import type { ModuleResult } from './run-plan.js'
@@ -50,15 +52,11 @@ const columns = ['PASSED', 'REVIEW', 'WARNING', 'SKIPPED', 'FAILED'] as const
 const count = (results: readonly ModuleResult[], column: string): number =>
   results.filter(({ result }) => result === column || (column === 'FAILED' && result === 'TIMEOUT')).length
 
-const row = (cells: readonly (string | number)[]): string => `| ${cells.join(' | ')} |`
-const table = (header: readonly string[], rows: readonly (readonly (string | number)[])[]): string =>
-  [row(header), row(header.map(() => '---')), ...rows.map(row)].join('\n')
-
 /** Returns the counts of each plan as a Markdown table. */
 export const countsTable = (plans: readonly PlanResult[]): string =>
   table(
     ['Plan', ...columns.map((name) => name[0] + name.slice(1).toLowerCase())],
-    plans.map(({ plan, results }) => [plan.title, ...columns.map((column) => count(results, column))]),
+    plans.map(({ plan, results }) => [plan.title, ...columns.map((column) => String(count(results, column)))]),
   )
 
 /**
@@ -98,7 +96,7 @@ function otherResults({ plan, results }: PlanResult): string | undefined {
 
 function reasonOf(result: ModuleResult): string {
   const problem = unexpected(result)
-  if (problem !== undefined) return `Unexpected: ${problem.replaceAll('|', '\\|')}`
+  if (problem !== undefined) return `Unexpected: ${problem}`
   const { reason = '', page } = expectedResults[result.module] ?? {}
   return page === undefined ? reason : `${reason} It contains “${page}”.`
 }

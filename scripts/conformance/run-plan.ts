@@ -6,7 +6,7 @@ import type { Browser } from 'playwright-core'
 import type { IssuerUnderTest } from './issuer-under-test.js'
 import type { Plan } from './plans.js'
 import type { PlanModule, SuiteApi } from './suite.js'
-import { type Picture, Visitor } from './visitor.js'
+import { type Visit, Visitor } from './visitor.js'
 
 /** The result of a module. */
 export interface ModuleResult {
@@ -25,6 +25,11 @@ const MODULE_TIMEOUT = 150_000
 
 /** Milliseconds between two questions to the suite about the state of a module. */
 const POLL_INTERVAL = 200
+
+/** Modules in which the user opens the sign-in page twice and signs in only the second time. */
+const firstVisitWithoutSignIn = [
+  'fapi2-security-profile-final-par-ensure-reused-request-uri-prior-to-auth-completion-succeeds',
+]
 
 export interface PlanEnvironment {
   suite: SuiteApi
@@ -74,27 +79,41 @@ export async function runPlan(
 /** Starts a module, opens the URLs that it asks for, uploads the pictures that it expects, and waits for its end. */
 async function runModule(suite: SuiteApi, plan: string, module: PlanModule, visitor: Visitor) {
   const messages: string[] = []
+  const visits: Visit[] = []
   const end = performance.now() + MODULE_TIMEOUT
-  let picture: Picture | undefined
   // The suite starts the module itself. Starting it again would run it twice.
   const test = await suite.startModule(plan, module).catch((error: Error) => void messages.push(error.message))
   if (test === undefined) return { test, result: 'FAILED', messages }
   for (;;) {
-    const { status, result } = await suite.state(test)
-    const pageText = picture && { pageText: picture.text }
-    if (status === 'FINISHED' || status === 'INTERRUPTED')
-      return { test, result: result ?? 'FAILED', messages, ...pageText }
-    if (performance.now() > end) {
-      await suite.cancel(test)
-      return { test, result: 'TIMEOUT', messages, ...pageText }
+    const { status, result = 'FAILED' } = await suite.state(test)
+    const timedOut = performance.now() > end
+    if (status === 'FINISHED' || status === 'INTERRUPTED' || timedOut) {
+      if (timedOut) await suite.cancel(test)
+      const pageText = visits.at(-1)?.picture?.text
+      return { test, result: timedOut ? 'TIMEOUT' : result, messages, ...(pageText !== undefined && { pageText }) }
     }
     const [next] = await suite.urlsToVisit(test)
     if (next) {
       await suite.markVisited(test, next.url)
-      picture = await visitor.visit(next).catch((error: Error) => void messages.push(error.message))
-    } else if (status === 'WAITING' && picture) {
-      for (const id of await suite.missingPictures(test)) await suite.uploadPicture(test, id, picture.png)
-    }
+      const signIn = visits.length > 0 || !firstVisitWithoutSignIn.includes(module.testModule)
+      const visit = await visitor.visit(next, signIn).catch((error: Error) => void messages.push(error.message))
+      if (visit) visits.push(visit)
+    } else if (status === 'WAITING') await uploadMissingPictures(suite, test, visits)
     await sleep(POLL_INTERVAL)
   }
+}
+
+/**
+ * Uploads the picture of the last visit if the suite still expects one after it has received the responses of all
+ * visits. Some modules expect a picture of an error page only until they receive an error response.
+ */
+async function uploadMissingPictures(suite: SuiteApi, test: string, visits: readonly Visit[]): Promise<void> {
+  const picture = visits.at(-1)?.picture
+  if (!picture) return
+  const missing = await suite.missingPictures(test)
+  if (missing.length === 0) return
+  const received = (await suite.log(test)).filter(({ http }) => http === 'redirect-in').length
+  if (received < visits.filter(({ atCallback }) => atCallback).length) return
+  if ((await suite.state(test)).status !== 'WAITING') return
+  for (const id of missing) await suite.uploadPicture(test, id, picture.png)
 }

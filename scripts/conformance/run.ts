@@ -131,5 +131,6 @@ async function main(): Promise<number> {
   return failures > 0 ? 1 : 0
 }
 
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void stopAll().then(() => process.exit(1)))
+for (const signal of ['SIGINT', 'SIGTERM'] as const)
+  process.once(signal, () => void stopAll().then(() => process.exit(1)))
 process.exitCode = await main().finally(stopAll)

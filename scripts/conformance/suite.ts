@@ -19,6 +19,8 @@ export interface LogEntry {
   src: string
   msg?: string
   result?: string
+  /** `redirect-in` for an authorization response. */
+  http?: string
   /** The id of a picture that the suite expects. */
   upload?: string
 }

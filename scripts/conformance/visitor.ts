@@ -14,6 +14,16 @@ export interface Picture {
   text: string
 }
 
+export interface Visit {
+  /** Whether the visit ended at the redirect URI of the suite, with an authorization response. */
+  atCallback: boolean
+  /**
+   * The picture that the suite expects if it expects one: the page without a next step, or, if the visit ended at the
+   * suite, the first page of Gatehouse.
+   */
+  picture?: Picture
+}
+
 /** The longest time that a page may take, in milliseconds. */
 const TIMEOUT = 20_000
 
@@ -44,17 +54,16 @@ export class Visitor {
   /**
    * Opens a URL, signs in or confirms the sign-out if Gatehouse asks for it, and stops at the suite or at a page
    * without a next step.
-   * @returns the picture that the suite expects if it expects one: the page without a next step, or, if the visit
-   * ended at the suite, the first page of Gatehouse
+   * @param signIn false to stop at the sign-in page
    */
-  async visit({ url, method }: UrlToVisit): Promise<Picture | undefined> {
+  async visit({ url, method }: UrlToVisit, signIn: boolean): Promise<Visit> {
     if (method === 'POST') await this.post(url)
     else await this.page.goto(url, { waitUntil: 'commit' })
     let picture: Picture | undefined
     for (let pages = 0; pages < MOST_PAGES; pages++) {
-      if (await this.waitUntilShown()) return picture
+      if (await this.waitUntilShown()) return { atCallback: this.isAtCallback(), ...(picture && { picture }) }
       const current = await this.takePicture()
-      if (!(await this.takeNextStep())) return current
+      if (!(await this.takeNextStep(signIn))) return { atCallback: false, picture: current }
       picture ??= current
     }
     throw new Error(`The visit of ${url} did not end; the last page is ${this.page.url()}.`)
@@ -97,20 +106,23 @@ export class Visitor {
 
   /** Waits until the callback page of the suite has sent the fragment of its URL to the suite. */
   private async waitUntilResponseIsSent(): Promise<void> {
-    if (!new URL(this.page.url()).pathname.endsWith('/callback')) return
-    await this.page.locator('#submission_complete').waitFor({ state: 'attached' })
+    if (this.isAtCallback()) await this.page.locator('#submission_complete').waitFor({ state: 'attached' })
+  }
+
+  private isAtCallback(): boolean {
+    return new URL(this.page.url()).pathname.endsWith('/callback')
   }
 
   private async takePicture(): Promise<Picture> {
-    const png = await this.page.screenshot()
-    return { png, text: (await this.page.locator('main').innerText()).replace(/\s+/g, ' ') }
+    const [png, text] = [await this.page.screenshot(), await this.page.locator('main').textContent()]
+    return { png, text: (text ?? '').replace(/\s+/g, ' ') }
   }
 
   /** Signs in or confirms the sign-out. Returns whether the page has such a step. */
-  private async takeNextStep(): Promise<boolean> {
+  private async takeNextStep(mayBeSignIn: boolean): Promise<boolean> {
     const signIn = this.page.locator('button[name="method"][value="password"]')
     const signOut = this.page.locator('button[name="logout"][value="yes"]')
-    if (await signIn.isVisible()) {
+    if (mayBeSignIn && (await signIn.isVisible())) {
       await this.page.fill('#username', this.signIn.username)
       await this.page.fill('#password', this.signIn.password)
       await this.leave(() => signIn.click({ noWaitAfter: true }))
