@@ -109,6 +109,33 @@ describe('response_mode=form_post', () => {
     expect(page.html).not.toContain('"><script>"')
   })
 
+  /** An unsigned request object (RFC 9101). */
+  function requestObject(payload: object): string {
+    const [header, body] = [{ alg: 'none' }, payload].map((part) =>
+      Buffer.from(JSON.stringify(part)).toString('base64url'),
+    )
+    return `${header}.${body}.`
+  }
+
+  test('the error request_not_supported is posted if only the request object asks for form_post', async () => {
+    const request = requestObject({ response_mode: 'form_post' })
+    const page = await new TestBrowser().open(realm.authorizeUrl(web, { request }))
+    expect(postedParametersOf(page)).toMatchObject({ error: 'request_not_supported', state: 'st', iss: realm.url })
+  })
+
+  test.each<[string, Record<string, string>]>([
+    ['a request object without response_mode', { request: requestObject({}) }],
+    ['a request object with another response_mode', { request: requestObject({ response_mode: 'fragment' }) }],
+    [
+      'response_mode in the query, which has priority',
+      { request: requestObject({ response_mode: 'form_post' }), response_mode: 'query' },
+    ],
+    ['text that is not a JWT', { request: 'x.y.z' }],
+  ])('the error request_not_supported is in the query for %s', async (_, params) => {
+    const page = await new TestBrowser().open(realm.authorizeUrl(web, params))
+    expect(redirectParametersOf(page)).toMatchObject({ error: 'request_not_supported', state: 'st' })
+  })
+
   test('an invalid redirect URI shows an error page', async () => {
     const params = { response_mode: 'form_post', redirect_uri: 'https://evil.example/' }
     const page = await new TestBrowser().open(realm.authorizeUrl(web, params))

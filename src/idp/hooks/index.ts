@@ -12,9 +12,10 @@ import { isRegisteredRedirectUri } from '../client/redirect-uris.js'
 import { findLiveToken } from '../endpoints/live-token.js'
 import type { TokenRequestHandler } from '../grants/grant.js'
 import { sendFormPost } from '../login/pages/form-post.js'
-import type { AccessToken, BrowserSession, OpenIdClient } from '../provider-types.js'
+import type { AccessToken, BrowserSession, OpenIdClient, OpenIdContext } from '../provider-types.js'
 import { requestContext, runInRequestContext, withRequest } from '../request-context.js'
 import { addSessionState } from '../session/browser-state.js'
+import { asksForFormPost } from '../session/request-object.js'
 import { bindToRequestContext } from './issuers.js'
 
 /**
@@ -33,6 +34,8 @@ export function installHooks(provider: Provider, grantTypes: readonly string[]):
   ;(provider as unknown as EventEmitter).on('authorization.success', withRequest(addSessionState))
 }
 
+type ResponseMode = (ctx: OpenIdContext, redirectUri: string, parameters: Record<string, unknown>) => unknown
+
 /**
  * Sends authorization responses as a form or in the query. `checkResponseModeAndScope` rejects the response mode
  * `fragment`, and the error is sent in the query (docs/contract.md#authorization-requests).
@@ -42,8 +45,12 @@ function replaceResponseModes(provider: Provider): void {
   const query = responseModes.get('query')
   if (!query || !responseModes.has('fragment') || !responseModes.has('form_post'))
     throw new Error('oidc-provider has changed: it lacks an expected response mode. Update hooks/index.ts.')
-  responseModes.set('fragment', query)
-  responseModes.set('form_post', withRequest(sendFormPost))
+  const form: ResponseMode = withRequest(sendFormPost)
+  const queryOrForm: ResponseMode = (ctx, ...response) =>
+    (asksForFormPost(ctx) ? form : (query as ResponseMode))(ctx, ...response)
+  responseModes.set('query', queryOrForm)
+  responseModes.set('fragment', queryOrForm)
+  responseModes.set('form_post', form)
 }
 
 function hookClients(provider: Provider, grantTypes: readonly string[]): void {
