@@ -6,7 +6,7 @@ import { networkOf } from '../kernel/network.js'
 import { type Context, contextFor, type Gatehouse } from '../platform/context.js'
 import { consumeRateLimit } from '../platform/http/consume-rate-limit.js'
 import { requestInfo } from '../platform/http/request.js'
-import { authenticate } from './authenticate.js'
+import { authenticate, credentialsOf } from './authenticate.js'
 
 /** Creates the context of a request with the anonymous actor, before authentication. */
 export const anonymousContext = (gatehouse: Gatehouse, request: IncomingMessage): Context =>
@@ -25,12 +25,12 @@ export interface AuthenticatedRequest {
  */
 export async function authenticateAndRateLimit(
   anonymous: Context,
-  authorization: string | undefined,
+  request: IncomingMessage,
   limit: RateLimitName,
 ): Promise<AuthenticatedRequest> {
   let actor: Actor
   try {
-    actor = await authenticate(anonymous, authorization)
+    actor = await authenticate(anonymous, credentialsOf(request))
   } catch (error) {
     if (error instanceof ApiError && error.code === 'too_many_requests') throw error
     const headers = await consumeRateLimit(anonymous, 'unauthenticated', networkOf(anonymous.request.ip))

@@ -1,7 +1,8 @@
 /**
  * Converts an Authorization header into an actor (docs/contract.md#core-api-authentication): Basic with an API key, or
- * Bearer with an access token that an issuer of this deployment issued for the audience BASE_URL.
+ * Bearer or DPoP with an access token that an issuer of this deployment issued for the audience BASE_URL.
  */
+import type { IncomingMessage } from 'node:http'
 import { type Actor, unauthenticated } from '../kernel/context.js'
 import { ApiError } from '../kernel/errors.js'
 import { isId } from '../kernel/ids.js'
@@ -12,36 +13,83 @@ import { authoritySql } from '../resources/accounts/administrators.js'
 import { isAddressAllowed, type Restrictions } from '../resources/keys/restrictions.js'
 import { matchesSecret, type StoredSecret } from '../resources/keys/rotating-secret.js'
 import { type ExtraColumns, verifyAccessToken } from '../resources/sessions/access-token.js'
+import {
+  dpopChallenge,
+  PossessionError,
+  type PresentedToken,
+  proofHeaderOf,
+  requirePossession,
+} from '../resources/sessions/proof-of-possession.js'
 import { verifySecretRateLimited } from './secret-attempts.js'
 
-/**
- * Returns the WWW-Authenticate header of a 401 response (docs/contract.md#errors, RFC 9728).
- * @param bearerError the error code of RFC 6750; omitted if the request had no access token
- */
-export const wwwAuthenticateHeader = (baseUrl: string, bearerError?: string): string =>
-  `Basic realm="gatehouse", Bearer realm="gatehouse"${bearerError ? `, error="${bearerError}"` : ''}, resource_metadata="${baseUrl}/.well-known/oauth-protected-resource"`
-
-function unauthorized(context: Context, description: string, bearerError?: string): ApiError {
-  return new ApiError('unauthorized', description, {
-    headers: { 'WWW-Authenticate': wwwAuthenticateHeader(context.config.baseUrl, bearerError) },
-  })
+/** The error of an access token, with the scheme of its challenge. */
+interface AccessTokenError {
+  scheme: PresentedToken['scheme']
+  /** The error code of RFC 6750 or RFC 9449. */
+  code: string
 }
 
 /**
- * Authenticates an Authorization header.
- * @returns the actor; `unauthenticated` without a header
+ * Returns the WWW-Authenticate header of a 401 response (docs/contract.md#errors, RFC 9728): the supported schemes, or
+ * the scheme of the access token that was refused.
+ * @param error omitted if the request had no access token
+ */
+export function wwwAuthenticateHeader(baseUrl: string, error?: AccessTokenError): string {
+  const metadata = `resource_metadata="${baseUrl}/.well-known/oauth-protected-resource"`
+  if (error?.scheme === 'DPoP') return `${dpopChallenge('gatehouse', error)}, ${metadata}`
+  const bearer = `Basic realm="gatehouse", Bearer realm="gatehouse"${error ? `, error="${error.code}"` : ''}, ${metadata}`
+  return error ? bearer : `${bearer}, ${dpopChallenge('gatehouse')}`
+}
+
+function unauthorized(context: Context, description: string, error?: AccessTokenError): ApiError {
+  return new ApiError('unauthorized', description, {
+    headers: { 'WWW-Authenticate': wwwAuthenticateHeader(context.config.baseUrl, error) },
+  })
+}
+
+/** The parts of a request that authenticate its sender. */
+export interface Credentials {
+  /** The Authorization header; undefined without one. */
+  readonly authorization: string | undefined
+  readonly method: string
+  /** The path of the request, without the query. */
+  readonly path: string
+  /** The header `DPoP`; undefined without one. */
+  readonly proof: string | undefined
+  /** Set for a stream whose request was authenticated before: its proof was accepted and is not checked again. */
+  readonly isProofAccepted?: true
+}
+
+/** Returns the credentials of a request. */
+export const credentialsOf = (request: IncomingMessage): Credentials => ({
+  authorization: request.headers.authorization || undefined,
+  method: request.method ?? '',
+  path: (request.url ?? '').split('?')[0]!,
+  proof: proofHeaderOf(request),
+})
+
+/**
+ * Authenticates the sender of a request.
+ * @returns the actor; `unauthenticated` without an Authorization header
  * @throws unauthorized for an invalid credential, too_many_requests after too many wrong secrets, forbidden if the
  *   credential is not allowed from this IP address
  */
-export async function authenticate(context: Context, header: string | undefined): Promise<Actor> {
-  if (header === undefined) return unauthenticated
-  const [, scheme, value] = /^([a-z]+) +([^\s]+)$/i.exec(header.trim()) ?? []
-  if (scheme?.toLowerCase() === 'basic') return authenticateApiKey(context, value!)
-  if (scheme?.toLowerCase() === 'bearer') return authenticateAccessToken(context, value!)
-  throw unauthorized(
-    context,
-    'The Authorization header must be Basic with base64 of key_id:secret, or Bearer with an access token.',
-  )
+export async function authenticate(context: Context, credentials: Credentials): Promise<Actor> {
+  if (credentials.authorization === undefined) return unauthenticated
+  const [, name = '', value] = /^([a-z]+) +([^\s]+)$/i.exec(credentials.authorization.trim()) ?? []
+  switch (name.toLowerCase()) {
+    case 'basic':
+      return authenticateApiKey(context, value!)
+    case 'bearer':
+      return authenticateAccessToken(context, credentials, 'Bearer', value!)
+    case 'dpop':
+      return authenticateAccessToken(context, credentials, 'DPoP', value!)
+    default:
+      throw unauthorized(
+        context,
+        'The Authorization header must be Basic with base64 of key_id:secret, or Bearer or DPoP with an access token.',
+      )
+  }
 }
 
 interface ApiKeyRow {
@@ -133,17 +181,33 @@ const principalQuery: ExtraColumns = {
 }
 
 /**
- * Authenticates a Bearer token (RFC 6750, docs/contract.md#access-tokens-at-the-core-api). The scopes of the actor are
- * the scopes that the principal has in the database, limited by the `scope` claim of the token. For a user of the
- * console issuer they are the `scope` claim, and `authorize` limits them.
+ * Authenticates an access token (RFC 6750, RFC 9449 section 7, docs/contract.md#access-tokens-at-the-core-api). The
+ * scopes of the actor are the scopes that the principal has in the database, limited by the `scope` claim of the token.
+ * For a user of the console issuer they are the `scope` claim, and `authorize` limits them.
  */
-async function authenticateAccessToken(context: Context, token: string): Promise<Actor> {
+async function authenticateAccessToken(
+  context: Context,
+  { method, path, proof, isProofAccepted }: Credentials,
+  scheme: PresentedToken['scheme'],
+  token: string,
+): Promise<Actor> {
   const invalidTokenError = () =>
-    unauthorized(context, 'The access token is invalid, expired, revoked or not meant for this API.', 'invalid_token')
+    unauthorized(context, 'The access token is invalid, expired, revoked or not meant for this API.', {
+      scheme,
+      code: 'invalid_token',
+    })
   const verified = await verifyAccessToken<Principal>(context, token, principalQuery)
   if (!verified) throw invalidTokenError()
   const { claims, accountId, issuerId, personalToken } = verified
   if (![claims.aud].flat().includes(context.config.baseUrl)) throw invalidTokenError()
+  if (!isProofAccepted) {
+    const url = `${context.config.baseUrl}${path}`
+    await requirePossession(context, verified, { token, scheme, proof, method, url }).catch((error: unknown) => {
+      if (!(error instanceof PossessionError)) throw error
+      const description = `${error.message[0]!.toUpperCase()}${error.message.slice(1)}.`
+      throw unauthorized(context, description, { scheme: 'DPoP', code: error.code })
+    })
+  }
   const type = claims.sub !== claims.client_id ? 'user' : isId('agt', claims.sub) ? 'agent' : 'client'
   const restrictions: Restrictions = personalToken?.restrictions ?? {}
   if (!isAddressAllowed(restrictions, context.request.ip)) {

@@ -45,7 +45,7 @@ export async function authorize(
   if (actor.type === 'unauthenticated') {
     throw new ApiError(
       'unauthorized',
-      'Authentication is required: send an API key (Basic) or an access token (Bearer).',
+      'Authentication is required: send an API key (Basic) or an access token (Bearer or DPoP).',
       {
         headers: { 'WWW-Authenticate': wwwAuthenticateHeader(context.config.baseUrl) },
       },

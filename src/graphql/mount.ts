@@ -165,14 +165,14 @@ export async function mountGraphql(gatehouse: Gatehouse): Promise<GraphqlApi> {
     try {
       const { context, headers } = await authenticateAndRateLimit(
         anonymous,
-        ctx.get('Authorization') || undefined,
+        ctx.req,
         'core_read',
       )
       ctx.set(headers)
       if (context.actor.type === 'unauthenticated') {
         throw new ApiError(
           'unauthorized',
-          'Authentication is required: send an API key (Basic) or an access token (Bearer).',
+          'Authentication is required: send an API key (Basic) or an access token (Bearer or DPoP).',
           {
             headers: { 'WWW-Authenticate': wwwAuthenticateHeader(gatehouse.config.baseUrl) },
           },

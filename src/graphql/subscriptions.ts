@@ -17,7 +17,7 @@ import {
   validate,
 } from 'graphql'
 import type { Context as KoaContext } from 'koa'
-import { authenticate } from '../access/authenticate.js'
+import { authenticate, credentialsOf } from '../access/authenticate.js'
 import { anonymousContext } from '../access/authenticate-request.js'
 import { ApiError, badRequest } from '../kernel/errors.js'
 import { limits } from '../kernel/limits.js'
@@ -151,7 +151,9 @@ function createStream(
   let current = context
   const reauthenticate = async (): Promise<Context> => {
     const anonymous = { ...anonymousContext(gatehouse, request), request: context.request }
-    current = { ...anonymous, actor: await authenticate(anonymous, request.headers.authorization) }
+    // The request of the stream was authenticated with its DPoP proof, which is valid only once.
+    const credentials = { ...credentialsOf(request), isProofAccepted: true } as const
+    current = { ...anonymous, actor: await authenticate(anonymous, credentials) }
     return current
   }
   const lastEventId = request.headers['last-event-id']

@@ -165,6 +165,9 @@ export const limitTable = {
     maxAccessTokenLength: { value: 16_384, unit: 'characters', meaning: 'Maximum length of an access token that Gatehouse verifies.' },
     maxCachedVerificationKeys: { value: 10_000, unit: 'items', meaning: 'Maximum number of cached public keys per process for the verification of access tokens.' },
     maxCachedVerifiedTokens: { value: 20_000, unit: 'items', meaning: 'Maximum number of cached verified access tokens per process.' },
+    dpopProofLifetimeSeconds: { value: 300, unit: 'seconds', meaning: 'Maximum age of a DPoP proof, by its `iat`.' },
+    dpopProofClockSkewSeconds: { value: 60, unit: 'seconds', meaning: 'How far in the future `iat` of a DPoP proof may be, because the clock of the client may be ahead.' },
+    maxDpopProofIdLength: { value: 256, unit: 'characters', meaning: 'Maximum length of the `jti` of a DPoP proof.' },
     maxTokenIdsPerSession: { value: 10, unit: 'items', meaning: 'Maximum number of token ids of each kind that a session stores.' },
   },
   'Keys and personal tokens': {

@@ -21,7 +21,7 @@ export function mountRest(gatehouse: Gatehouse): Middleware {
       const limit = ctx.method === 'GET' || ctx.method === 'HEAD' ? 'core_read' : 'core_write'
       const { context, headers } = await authenticateAndRateLimit(
         anonymous,
-        ctx.get('Authorization') || undefined,
+        ctx.req,
         limit,
       )
       ctx.set(headers)

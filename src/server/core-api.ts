@@ -4,6 +4,7 @@ import { mountConsole } from '../console-host/index.js'
 import { mountGraphql } from '../graphql/mount.js'
 import { mountPlayground } from '../graphql/playground.js'
 import type { Gatehouse } from '../platform/context.js'
+import { dpopAlgorithms } from '../platform/crypto/dpop.js'
 import { systemContext } from '../platform/jobs/periodic-jobs.js'
 import { consolePath } from '../resources/console-path.js'
 import { issuerUrl } from '../resources/issuer-url.js'
@@ -77,6 +78,7 @@ function mountProtectedResourceMetadata(gatehouse: Gatehouse): Middleware {
       resource: baseUrl,
       authorization_servers: path ? [issuerUrl(gatehouse.config, path.issuer_id)] : [],
       bearer_methods_supported: ['header'],
+      dpop_signing_alg_values_supported: dpopAlgorithms,
       resource_documentation: `${baseUrl}/docs`,
     }
   }

@@ -1,34 +1,17 @@
-/**
- * Remembers single-use values, such as the `jti` of a DPoP proof or of a client assertion, in the table
- * `idp_artifacts`, so that a replay is detected in every process.
- */
-import { sha256 } from '../../platform/crypto/secrets.js'
+import { type SingleUseKind, useValueOnce } from '../../resources/single-use-values.js'
 import type { RequestContext } from '../request-context.js'
 
-/** What a single-use value belongs to. It is the value of `kind` in `idp_artifacts`. */
-export type SingleUseKind = 'ClientAssertion' | 'DPoPProof'
-
-// A row whose value has expired is used again, because the purge job deletes expired rows later.
-const useText = `
-  INSERT INTO idp_artifacts (issuer_id, kind, id, payload, expires_at) VALUES ($1, $2, $3, '{}', $4)
-  ON CONFLICT (issuer_id, kind, id) DO UPDATE SET expires_at = excluded.expires_at
-    WHERE idp_artifacts.expires_at <= $5
-  RETURNING 1 AS used`
-
 /**
- * Uses a value. Of several concurrent uses, in any process, exactly one succeeds. The use is committed immediately, so a
- * value stays used if the request fails afterwards.
+ * Uses a single-use value, such as the `jti` of a DPoP proof or of a client assertion, at the issuer of the request. Of
+ * several concurrent uses, in any process, exactly one succeeds. The use is committed immediately, so a value stays
+ * used if the request fails afterwards.
  * @param value a text that is unique for the sender, such as the client id or key thumbprint together with the `jti`
  * @param expiresAt Unix milliseconds. From then on the value is rejected for its age, so that it is forgotten.
  * @returns false if the value was used before
  */
-export async function useOnce(
+export const useOnce = (
   { context, runtime }: Pick<RequestContext, 'context' | 'runtime'>,
   kind: SingleUseKind,
   value: string,
   expiresAt: number,
-): Promise<boolean> {
-  const values = [runtime.issuer.id, kind, sha256(value), expiresAt, context.now()]
-  const rows = await context.database.query<{ used: number }>('idp-single-use', useText, values)
-  return rows.length > 0
-}
+): Promise<boolean> => useValueOnce(context, runtime.issuer.id, kind, value, expiresAt)

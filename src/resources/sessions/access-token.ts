@@ -28,6 +28,8 @@ export interface AccessTokenClaims {
   auth_time?: number
   acr?: string
   org_id?: string
+  /** The thumbprint of the key to which the token is bound (RFC 9449 section 6.1); absent for a bearer token. */
+  cnf?: { jkt?: string }
   [claim: string]: unknown
 }
 
