@@ -163,11 +163,7 @@ export async function mountGraphql(gatehouse: Gatehouse): Promise<GraphqlApi> {
     ctx.set('Cache-Control', 'no-store')
     ctx.state['route'] = '/graphql'
     try {
-      const { context, headers } = await authenticateAndRateLimit(
-        anonymous,
-        ctx.req,
-        'core_read',
-      )
+      const { context, headers } = await authenticateAndRateLimit(anonymous, ctx.req, 'core_read')
       ctx.set(headers)
       if (context.actor.type === 'unauthenticated') {
         throw new ApiError(

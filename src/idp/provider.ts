@@ -4,6 +4,7 @@
  */
 import Provider, { errors } from 'oidc-provider'
 import type { Gatehouse } from '../platform/context.js'
+import { dpopAlgorithms } from '../platform/crypto/dpop.js'
 import { isFapi2 } from '../resources/issuers/settings.js'
 import { findAccount, type PresentedToken } from './account/account.js'
 import { claimsByScope } from './account/claims-by-scope.js'
@@ -13,6 +14,7 @@ import { redirectUriRefusalReason } from './client/redirect-uris.js'
 import { DENIED_ERROR } from './denials.js'
 import type { GrantType, TokenRequestHandler } from './grants/grant.js'
 import { grantTypes } from './grants/index.js'
+import { checkProofHeader } from './grants/proof.js'
 import { installHooks, libraryGrantHandler } from './hooks/index.js'
 import { acrValuesSupported } from './login/acr.js'
 import { errorPage } from './login/pages/error.js'
@@ -120,7 +122,7 @@ export function createProvider({ config }: Gatehouse): OpenIdProvider {
       token_endpoint_auth_method: 'none',
       id_token_signed_response_alg: 'ES256',
     },
-    enabledJWA: { idTokenSigningAlgValues: ['ES256', 'RS256', 'EdDSA'] },
+    enabledJWA: { idTokenSigningAlgValues: ['ES256', 'RS256', 'EdDSA'], dPoPSigningAlgValues: [...dpopAlgorithms] },
     allowOmittingSingleRegisteredRedirectUri: false,
     clockTolerance: 0,
 
@@ -131,7 +133,8 @@ export function createProvider({ config }: Gatehouse): OpenIdProvider {
         assertClaimsParameter: (ctx, claims) => checkClaimsParameter(ctx, claims),
       },
       pushedAuthorizationRequests: { enabled: true },
-      dPoP: disabled,
+      // Proofs are single use, so this server requires no nonces (RFC 9449 section 8).
+      dPoP: { enabled: true },
       rpInitiatedLogout: disabled,
       backchannelLogout: disabled,
       clientCredentials: { enabled: true },
@@ -207,6 +210,7 @@ export function createProvider({ config }: Gatehouse): OpenIdProvider {
     const handle: TokenRequestHandler = withRequest(async (request, ctx) => {
       await consumeTokenRateLimit(request, ctx)
       requireNoOrgParameter(ctx, grant)
+      checkProofHeader(request, ctx)
       await grant.handle(request, ctx, libraryHandler)
     })
     provider.registerGrantType(type, handle, grant.parameters, grant.repeatable)

@@ -104,7 +104,7 @@ async function introspectionResponse(request: RequestContext, ctx: OpenIdContext
   const inactive = { active: false }
   if (!(ctx.body as { active?: boolean }).active) return inactive
   if (RefreshToken) {
-    const { scope, clientId, accountId, iat, exp, sid } = RefreshToken
+    const { scope, clientId, accountId, iat, exp, sid, jkt } = RefreshToken
     // A token counts as inactive if its user is not active (docs/contract.md#liveness-of-principals) or not an active
     // member of the selected organization, or if the client may not see that organization.
     const account = await findAccount(request, accountId, RefreshToken, Client).catch((error: unknown) => {
@@ -114,16 +114,17 @@ async function introspectionResponse(request: RequestContext, ctx: OpenIdContext
     if (!account) return inactive
     const jti = refreshTokenId(formField(form, 'token') ?? '')
     const claims = { scope, client_id: clientId, token_type: 'refresh_token', sub: accountId, aud: clientId, iat, exp }
-    return { active: true, ...claims, iss: request.runtime.url, jti, sid, username: account.username }
+    const { username } = account
+    return { active: true, ...claims, iss: request.runtime.url, jti, sid, username, ...(jkt && { cnf: { jkt } }) }
   }
   const live = AccessToken && liveTokenOf(AccessToken)
   if (!live) return inactive
-  const { scope, client_id, sub, aud, iat, exp, iss, jti, sid, act } = live.claims
+  const { scope, client_id, sub, aud, iat, exp, iss, jti, sid, act, cnf } = live.claims
   return {
     active: true,
     scope,
     client_id,
-    token_type: 'Bearer',
+    token_type: cnf ? 'DPoP' : 'Bearer',
     sub,
     aud,
     iat,
@@ -134,5 +135,7 @@ async function introspectionResponse(request: RequestContext, ctx: OpenIdContext
     username: live.username ?? undefined,
     // The actor of an exchanged token (RFC 8693 section 4.1).
     act,
+    // The key to which the token is bound (RFC 9449 section 6.2).
+    cnf,
   }
 }

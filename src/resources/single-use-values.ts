@@ -16,13 +16,13 @@ const useText = `
   RETURNING 1 AS used`
 
 /**
- * Uses a value at an issuer. Of several concurrent uses, in any process, exactly one succeeds. The use is committed
+ * Consumes a single-use value of an issuer. Of several concurrent uses, in any process, exactly one succeeds. The use is committed
  * immediately, so a value stays used if the request fails afterwards.
  * @param value a text that is unique for the sender, such as the client id or key thumbprint together with the `jti`
  * @param expiresAt Unix milliseconds. From then on the value is rejected for its age, so that it is forgotten.
  * @returns false if the value was used before
  */
-export async function useValueOnce(
+export async function consumeValue(
   context: Context,
   issuerId: string,
   kind: SingleUseKind,

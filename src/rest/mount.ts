@@ -19,11 +19,7 @@ export function mountRest(gatehouse: Gatehouse): Middleware {
     ctx.set(exposedHeaders)
     try {
       const limit = ctx.method === 'GET' || ctx.method === 'HEAD' ? 'core_read' : 'core_write'
-      const { context, headers } = await authenticateAndRateLimit(
-        anonymous,
-        ctx.req,
-        limit,
-      )
+      const { context, headers } = await authenticateAndRateLimit(anonymous, ctx.req, limit)
       ctx.set(headers)
       // The route is set before the request is served, so that the metrics of error responses have it as a label.
       ctx.state['route'] = matchRoute(ctx.method, ctx.path)?.route?.path

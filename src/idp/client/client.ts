@@ -194,7 +194,7 @@ async function loadDocumentRow(
   rowsByDocument.set(runtime.issuer, rows)
   const cachedRow = rows.get(document)
   if (cachedRow) return cachedRow
-  const { name, redirectUris, postLogoutRedirectUris, grantTypes } = document
+  const { name, redirectUris, postLogoutRedirectUris, grantTypes, dpopBoundAccessTokens } = document
   const { host } = new URL(clientIdUrl)
   const rules = redirectUriRulesOf(runtime.issuer)
   const allowed = (uris: string[]) => uris.filter((uri) => violatedRule(rules, uri) === undefined)
@@ -202,6 +202,7 @@ async function loadDocumentRow(
     redirect_uris: allowed(redirectUris),
     post_logout_redirect_uris: allowed(postLogoutRedirectUris),
     grant_types: grantTypes,
+    dpop_bound_access_tokens: dpopBoundAccessTokens,
   }
   const settings: ClientSettings = { openid: { application_type: 'native', ...openid } }
   // Pages show the host, because the document's author can choose any name.
@@ -297,6 +298,7 @@ function clientMetadataOf(row: ClientRow, supportedGrantTypes: readonly string[]
     redirect_uris: redirectUris,
     id_token_signed_response_alg: openid.response_signature_alg ?? 'ES256',
     require_pushed_authorization_requests: openid.require_pushed_authorization_requests ?? false,
+    dpop_bound_access_tokens: openid.dpop_bound_access_tokens ?? false,
   }
 }
 

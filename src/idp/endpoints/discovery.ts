@@ -3,6 +3,7 @@
  * (docs/contract.md#discovery).
  */
 import { languages } from '../../kernel/language.js'
+import { dpopAlgorithms } from '../../platform/crypto/dpop.js'
 import { type IssuerSettings, isFapi2 } from '../../resources/issuers/settings.js'
 import { claimsByScope } from '../account/claims-by-scope.js'
 import { areMetadataDocumentsEnabled } from '../client/metadata-documents/index.js'
@@ -44,6 +45,7 @@ export function createIssuerMetadata(url: string, settings: IssuerSettings, docu
     revocation_endpoint_auth_methods_supported: [...confidentialMethods, 'none'],
     ...(supportsMetadataDocuments ? { client_id_metadata_document_supported: true } : {}),
     code_challenge_methods_supported: ['S256'],
+    dpop_signing_alg_values_supported: dpopAlgorithms,
     claims_supported: [...tokenClaims, ...Object.values(claimsByScope).flat(), ...membershipClaims],
     claims_parameter_supported: true,
     acr_values_supported: acrValuesSupported,

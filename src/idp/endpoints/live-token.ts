@@ -59,6 +59,7 @@ export async function findLiveToken(
     exp: claims.exp,
     scope: claims.scope,
     sid: claims.sid,
+    jkt: claims.cnf?.jkt,
     accountId: claims.sub === claims.client_id ? undefined : claims.sub,
     // At userinfo, oidc-provider requires the grant, and rejects tokens with an audience, so `aud` is not set. At
     // introspection and revocation the grant is not set, because oidc-provider would revoke its refresh tokens together

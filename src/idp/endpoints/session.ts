@@ -5,6 +5,13 @@
 import type { Context as KoaContext } from 'koa'
 import { ApiError } from '../../kernel/errors.js'
 import { type ActiveToken, verifyAccessToken } from '../../resources/sessions/access-token.js'
+import {
+  dpopChallenge,
+  PossessionError,
+  type PresentedToken,
+  proofHeaderOf,
+  requirePossession,
+} from '../../resources/sessions/proof-of-possession.js'
 import { readClient } from '../client/client.js'
 import { isOriginAllowed } from '../client/cors.js'
 import { consumeRateLimit } from '../rate-limits.js'
@@ -35,17 +42,25 @@ export async function serveSession(request: RequestContext, ctx: KoaContext, for
   ctx.set('Cache-Control', 'no-store')
 
   // 1. Read the access token from the header or, with POST, from the form (RFC 6750 section 2), and find its session.
-  const token = readBearerToken(ctx, form)
-  if (token === undefined) return respondUnauthorized(request, ctx, undefined)
+  const presented = readAccessToken(request, ctx, form)
+  if (presented === undefined) return respondUnauthorized(request, ctx)
   const { context, runtime } = request
-  const liveToken = await verifyAccessToken(context, token)
+  const liveToken = await verifyAccessToken(context, presented.token)
   const sessionRow = liveToken?.issuerId === runtime.issuer.id ? await findSessionOf(request, liveToken) : undefined
   if (!liveToken || !sessionRow)
-    return respondUnauthorized(
-      request,
-      ctx,
-      'the access token is invalid or has expired, or it does not belong to a session of the client in its audience',
-    )
+    return respondUnauthorized(request, ctx, {
+      scheme: presented.scheme,
+      code: 'invalid_token',
+      description:
+        'the access token is invalid or has expired, or it does not belong to a session of the client in its audience',
+    })
+  const possessionError = await possessionErrorOf(request, liveToken, presented)
+  if (possessionError)
+    return respondUnauthorized(request, ctx, {
+      scheme: 'DPoP',
+      code: possessionError.code,
+      description: possessionError.message,
+    })
   await consumeRateLimit(request, ctx, 'userinfo', liveToken.claims.jti)
 
   // 2. Scripts can read the response only from an allowed origin of the client.
@@ -76,8 +91,8 @@ export async function serveSession(request: RequestContext, ctx: KoaContext, for
  * Returns the access token of the request; undefined if there is none.
  * @throws invalid_request for more than one token
  */
-function readBearerToken(ctx: KoaContext, form: Form): string | undefined {
-  const [, header] = /^Bearer +([\w~+/.=-]+) *$/i.exec(ctx.get('Authorization')) ?? []
+function readAccessToken({ runtime }: RequestContext, ctx: KoaContext, form: Form): PresentedToken | undefined {
+  const [, scheme, header] = /^(Bearer|DPoP) +([\w~+/.=-]+) *$/i.exec(ctx.get('Authorization')) ?? []
   const body = formField(form, 'access_token')
   if (Array.isArray(form['access_token']) || (header !== undefined && body !== undefined)) {
     throw new ApiError(
@@ -85,7 +100,30 @@ function readBearerToken(ctx: KoaContext, form: Form): string | undefined {
       'send the access token once, either in the Authorization header or in the form',
     )
   }
-  return header ?? body
+  const token = header ?? body
+  if (token === undefined) return undefined
+  return {
+    token,
+    scheme: scheme?.toLowerCase() === 'dpop' ? 'DPoP' : 'Bearer',
+    proof: proofHeaderOf(ctx.req),
+    method: ctx.method,
+    url: `${runtime.url}/session`,
+  }
+}
+
+/** Checks the key of a bound token. Returns undefined if the request may use the token. */
+async function possessionErrorOf(
+  { context }: RequestContext,
+  liveToken: ActiveToken,
+  presented: PresentedToken,
+): Promise<PossessionError | undefined> {
+  try {
+    await requirePossession(context, liveToken, presented)
+    return undefined
+  } catch (error) {
+    if (error instanceof PossessionError) return error
+    throw error
+  }
 }
 
 /** Finds the session of a token, if the token's audience is the client of the session. */
@@ -101,15 +139,24 @@ async function findSessionOf(
 
 /**
  * Responds with 401. `WWW-Authenticate` has no error code if the request has no token (RFC 6750 section 3.1).
- * @param description undefined if the request has no token
+ * @param error omitted if the request has no token
  */
-function respondUnauthorized({ runtime }: RequestContext, ctx: KoaContext, description: string | undefined): void {
+function respondUnauthorized(
+  { runtime }: RequestContext,
+  ctx: KoaContext,
+  error?: { scheme: PresentedToken['scheme']; code: string; description: string },
+): void {
   const origin = ctx.get('Origin')
   if (origin !== '') allowCrossOriginRead(ctx, origin)
-  const error = description === undefined ? '' : `, error="invalid_token", error_description="${description}"`
+  const bearer = `Bearer realm="${runtime.url}"`
   ctx.status = 401
-  ctx.set('WWW-Authenticate', `Bearer realm="${runtime.url}"${error}`)
-  ctx.body = { error: 'invalid_token', error_description: description ?? 'no access token provided' }
+  if (error === undefined) ctx.set('WWW-Authenticate', `${bearer}, ${dpopChallenge(runtime.url)}`)
+  else if (error.scheme === 'DPoP') ctx.set('WWW-Authenticate', dpopChallenge(runtime.url, error))
+  else ctx.set('WWW-Authenticate', `${bearer}, error="${error.code}", error_description="${error.description}"`)
+  ctx.body = {
+    error: error?.code ?? 'invalid_token',
+    error_description: error?.description ?? 'no access token provided',
+  }
 }
 
 function allowCrossOriginRead(ctx: KoaContext, origin: string): void {
@@ -121,6 +168,6 @@ function answerPreflight(ctx: KoaContext, origin: string): void {
   ctx.status = 204
   ctx.set('Access-Control-Allow-Origin', origin || '*')
   ctx.set('Access-Control-Allow-Methods', 'GET,POST')
-  ctx.set('Access-Control-Allow-Headers', ctx.get('Access-Control-Request-Headers') || 'Authorization')
+  ctx.set('Access-Control-Allow-Headers', ctx.get('Access-Control-Request-Headers') || 'Authorization, DPoP')
   ctx.set('Access-Control-Max-Age', '3600')
 }

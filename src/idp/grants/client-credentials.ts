@@ -1,6 +1,7 @@
 import { errors } from 'oidc-provider'
 import { recordAgentAuthenticated } from '../../resources/agents/authentication-events.js'
 import { clientRowOf } from '../client/client.js'
+import { consumeProof } from '../hooks/dpop.js'
 import type { AccessToken, OpenIdClient } from '../provider-types.js'
 import { type RequestContext, withMachineActor } from '../request-context.js'
 import { addExtraClaims, resourceServerFor } from '../token/tokens.js'
@@ -36,6 +37,7 @@ export const clientCredentials: GrantType = {
     // 3. Token: an access token. This grant has no session, refresh token or ID token.
     const token = new provider.ClientCredentials({ client: client!, scope: grantedScopes.join(' ') })
     token.resourceServer = new provider.ResourceServer(indicator, resourceServerFor(request, client!, indicator))
+    token.jkt = await consumeProof(ctx)
     ctx.oidc.entity('ClientCredentials', token)
     recordAgentTokenIssued(request, client!, token)
     const value = await token.save()

@@ -25,6 +25,7 @@ import { activeMembershipSql, type Membership, mfaSatisfiedSql } from '../../res
 import { type AccessTokenClaims, verifyAccessToken } from '../../resources/sessions/access-token.js'
 import { clientRowOf } from '../client/client.js'
 import { isClientIdUrl } from '../client/metadata-documents/client-id-url.js'
+import { consumeProof } from '../hooks/dpop.js'
 import { type AccessToken, type OpenIdContext, textParameter } from '../provider-types.js'
 import { type RequestContext, withMachineActor } from '../request-context.js'
 import { addExtraClaims, jwtResourceServer } from '../token/tokens.js'
@@ -45,7 +46,8 @@ const unsupportedParameters = [
   'actor_token_type',
 ]
 
-type AllowedExchange = ExchangeDecision & { error: null }
+/** `key` is the thumbprint of the key to which the token is bound; undefined for a bearer token. */
+type AllowedExchange = ExchangeDecision & { error: null; key: string | undefined }
 
 export const tokenExchange: GrantType = {
   parameters: ['subject_token', 'subject_token_type', 'requested_token_type', 'resource', 'scope', 'org'],
@@ -56,6 +58,7 @@ export const tokenExchange: GrantType = {
     requireExchangeProfile(ctx)
     // 2. Verify the signature and the current state of the subject token.
     const subject = await verifySubjectToken(request, textParameter(ctx, 'subject_token'))
+    const key = await requireKeyOfSubject(ctx, subject)
     // 3. Read the clients, the user and the membership from the database.
     const { facts, membership } = await loadFacts(request, ctx, subject)
     // 4. Apply the token exchange policy.
@@ -67,7 +70,7 @@ export const tokenExchange: GrantType = {
     const decision = decideExchange(exchangeRequest, facts)
     if (decision.error !== null) throw exchangeError(decision.error, decision.description)
     // 5. Issue the token.
-    await issueExchangedToken(request, ctx, subject, decision, membership!)
+    await issueExchangedToken(request, ctx, subject, { ...decision, key }, membership!)
   },
 }
 
@@ -113,6 +116,20 @@ async function verifySubjectToken(
   if (claims['act'] !== undefined)
     throw new errors.InvalidRequest('subject_token is the result of a token exchange and cannot be exchanged again')
   return claims
+}
+
+/**
+ * Consumes the DPoP proof of the request. If the subject token is bound to a key, the proof must be of that key, so that a
+ * service that has received the token cannot exchange it for a token without that key (rule 7).
+ * @returns the thumbprint of the key; undefined without a proof
+ * @throws InvalidDpopProof; InvalidRequest, as for any other subject token that is not acceptable (RFC 8693 section
+ *   2.2.2)
+ */
+async function requireKeyOfSubject(ctx: OpenIdContext, { cnf }: AccessTokenClaims): Promise<string | undefined> {
+  const key = await consumeProof(ctx)
+  if (cnf?.jkt !== undefined && cnf.jkt !== key)
+    throw new errors.InvalidRequest('subject_token is bound to a key; send a DPoP proof of that key')
+  return key
 }
 
 const factsText = `
@@ -219,7 +236,7 @@ async function issueExchangedToken(
   request: RequestContext,
   ctx: OpenIdContext,
   subject: AccessTokenClaims,
-  { audience, scopes, orgId, lifetime }: AllowedExchange,
+  { audience, scopes, orgId, lifetime, key }: AllowedExchange,
   membership: Membership,
 ): Promise<void> {
   const { provider } = ctx.oidc
@@ -233,6 +250,7 @@ async function issueExchangedToken(
     ...(sid === undefined ? {} : { sid }),
     expiresIn: lifetime,
   })
+  token.jkt = key
   const format = jwtResourceServer(client, { audience, scope: scopeText, lifetime })
   token.resourceServer = new provider.ResourceServer(audience, format)
   addExtraClaims(token, {
@@ -247,7 +265,7 @@ async function issueExchangedToken(
   ctx.body = {
     access_token: value,
     issued_token_type: ACCESS_TOKEN,
-    token_type: 'Bearer',
+    token_type: token.tokenType,
     expires_in: lifetime,
     scope: scopeText,
   }

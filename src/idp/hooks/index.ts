@@ -12,10 +12,11 @@ import { isRegisteredRedirectUri } from '../client/redirect-uris.js'
 import { findLiveToken } from '../endpoints/live-token.js'
 import type { TokenRequestHandler } from '../grants/grant.js'
 import { sendFormPost } from '../login/pages/form-post.js'
-import type { AccessToken, BrowserSession, OpenIdClient, OpenIdContext } from '../provider-types.js'
+import type { AccessToken, BrowserSession, OpenIdClient, OpenIdContext, RefreshToken } from '../provider-types.js'
 import { requestContext, runInRequestContext, withRequest } from '../request-context.js'
 import { addSessionState } from '../session/browser-state.js'
 import { asksForFormPost } from '../session/request-object.js'
+import { bindRefreshToken, createReplayDetection } from './dpop.js'
 import { bindToRequestContext } from './issuers.js'
 
 /**
@@ -29,6 +30,7 @@ export function installHooks(provider: Provider, grantTypes: readonly string[]):
   hookIdTokens(provider)
   hookIdTokenHints(provider)
   hookSessions(provider)
+  hookProofs(provider)
   replaceResponseModes(provider)
   // oidc-provider emits this event before it sends the authorization response, so the listener can add `session_state`.
   ;(provider as unknown as EventEmitter).on('authorization.success', withRequest(addSessionState))
@@ -100,6 +102,24 @@ function hookSessions({ Session }: Provider): void {
       function (this: BrowserSession, details) {
         original.call(this, details)
         this.since = undefined
+      },
+  )
+}
+
+function hookProofs(provider: Provider): void {
+  const { RefreshToken, ReplayDetection } = provider
+  replaceMethod(
+    ReplayDetection as unknown as { unique(sender: string, jti: string, expiresAt: number): Promise<boolean> },
+    'unique',
+    (original) => withRequest(createReplayDetection(original.bind(ReplayDetection))),
+  )
+  replaceMethod(
+    RefreshToken.prototype as unknown as { save(lifetime?: number): Promise<string> },
+    'save',
+    (original) =>
+      async function (this: RefreshToken, lifetime) {
+        await bindRefreshToken(this)
+        return original.call(this, lifetime)
       },
   )
 }

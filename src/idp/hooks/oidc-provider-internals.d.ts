@@ -58,3 +58,29 @@ declare module 'oidc-provider/lib/actions/authorization/scopes.js' {
 
   export const checkScope: Middleware
 }
+
+/** Validates DPoP proofs. */
+declare module 'oidc-provider/lib/helpers/validate_dpop.js' {
+  import type Provider from 'oidc-provider'
+  import type { KoaContextWithOIDC } from 'oidc-provider'
+
+  interface Proof {
+    thumbprint: string
+    jti: string
+    iat: number
+  }
+  /** Returns undefined for a request without a proof. Validates the proof of a request once. */
+  export default function validateDpop(provider: Provider, ctx: KoaContextWithOIDC): Promise<Proof | undefined>
+  /** Throws an error if the proof was used before. */
+  export function checkDpopReplay(
+    provider: Provider,
+    ctx: KoaContextWithOIDC,
+    proof: Proof,
+    clientId: string,
+  ): Promise<void>
+  /** Returns the proof that `validateDpop` has validated in this request; undefined before. */
+  export function getDpopJwt(
+    provider: Provider,
+    ctx: KoaContextWithOIDC,
+  ): { protectedHeader: object; payload: Record<string, unknown> } | undefined
+}

@@ -23,6 +23,7 @@ export async function checkRequestParameters(request: RequestContext, ctx: OpenI
   // With a resource, oidc-provider would silently ignore the audience.
   if (params?.['resource'] !== undefined && textParameter(ctx, 'audience') !== undefined)
     throw new errors.InvalidTarget('audience and resource cannot be requested together')
+  requireKeyThumbprint(ctx)
   if (!isFapi2(request.runtime.issuer.settings)) return
   if (route === 'authorization' && !entities['PushedAuthorizationRequest'])
     throw new errors.InvalidRequest(
@@ -62,6 +63,17 @@ export async function checkResponseModeAndScope(
       'scope has no known scope; request openid or a scope of the client',
       textParameter(ctx, 'scope') ?? '',
     )
+}
+
+/**
+ * Checks the form of `dpop_jkt`, the SHA-256 thumbprint of the key to which the code is bound (RFC 9449 section 10). A
+ * code that is bound to any other text could never be exchanged.
+ * @throws InvalidRequest
+ */
+function requireKeyThumbprint(ctx: OpenIdContext): void {
+  const thumbprint = textParameter(ctx, 'dpop_jkt')
+  if (thumbprint !== undefined && !/^[\w-]{43}$/.test(thumbprint))
+    throw new errors.InvalidRequest('dpop_jkt must be a SHA-256 thumbprint of a JWK, 43 base64url characters')
 }
 
 /**

@@ -1,4 +1,4 @@
-import { type SingleUseKind, useValueOnce } from '../../resources/single-use-values.js'
+import { consumeValue, type SingleUseKind } from '../../resources/single-use-values.js'
 import type { RequestContext } from '../request-context.js'
 
 /**
@@ -14,4 +14,4 @@ export const useOnce = (
   kind: SingleUseKind,
   value: string,
   expiresAt: number,
-): Promise<boolean> => useValueOnce(context, runtime.issuer.id, kind, value, expiresAt)
+): Promise<boolean> => consumeValue(context, runtime.issuer.id, kind, value, expiresAt)

@@ -182,7 +182,7 @@ export function setAccessTokenClaims(
   token: AccessToken,
   jwt: { payload: Record<string, unknown> },
 ): void {
-  const { iss, sub, aud, jti, client_id, scope: scopes } = jwt.payload
+  const { iss, sub, aud, jti, client_id, scope: scopes, cnf } = jwt.payload
   // Undefined for the client credentials grant and for a token exchange, which does not count as activity of the
   // session.
   const source = ctx.oidc.entities.AuthorizationCode ?? ctx.oidc.entities.RefreshToken
@@ -202,6 +202,8 @@ export function setAccessTokenClaims(
     ...(source?.acr === undefined ? {} : { acr: source.acr }),
     ...(source === undefined ? {} : (ctx.oidc.account as UserAccount | undefined)?.membershipClaims),
     ...extraClaims.get(token),
+    // After the other claims, so that none of them replaces the key (RFC 9449 section 6.1).
+    ...(cnf === undefined ? {} : { cnf }),
   }
   if (token.sid !== undefined && source !== undefined)
     unitOfWork.updateSession(context, token.sid, { access: String(jti) })

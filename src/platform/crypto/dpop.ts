@@ -66,12 +66,15 @@ export function checkUnverifiedProof(header: string, { method, url, accessToken,
   if (typ !== 'dpop+jwt') throw new InvalidProofError('typ of the DPoP proof must be dpop+jwt')
   if (!(dpopAlgorithms as readonly unknown[]).includes(alg))
     throw new InvalidProofError(`alg of the DPoP proof must be one of ${dpopAlgorithms.join(', ')}`)
-  if (!isPublicKey(jwk)) throw new InvalidProofError('jwk of the DPoP proof must be the public key, without private members')
+  if (!isPublicKey(jwk))
+    throw new InvalidProofError('jwk of the DPoP proof must be the public key, without private members')
   const { htm, htu, ath } = proof.claims
   if (htm !== method) throw new InvalidProofError(`htm of the DPoP proof must be the method of the request, ${method}`)
   const expectedUrl = normalizedUrl(url)
   if (expectedUrl === undefined || normalizedUrl(htu) !== expectedUrl)
-    throw new InvalidProofError(`htu of the DPoP proof must be the URL of the request without query, ${expectedUrl ?? 'which is not valid'}`)
+    throw new InvalidProofError(
+      `htu of the DPoP proof must be the URL of the request without query, ${expectedUrl ?? 'which is not valid'}`,
+    )
   checkProofAge(proof.claims, now)
   if (accessToken !== undefined && ath !== createHash('sha256').update(accessToken).digest('base64url'))
     throw new InvalidProofError('ath of the DPoP proof must be the base64url-encoded SHA-256 hash of the access token')

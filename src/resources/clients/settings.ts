@@ -95,6 +95,8 @@ const openidRules = z.looseObject(
     require_pushed_authorization_requests: fieldSchemas.boolean.optional(),
     backchannel_logout_uri: fieldSchemas.url.optional(),
     backchannel_logout_session_required: fieldSchemas.boolean.optional(),
+    /** Whether each token request must have a DPoP proof (RFC 9449 section 5.2). */
+    dpop_bound_access_tokens: fieldSchemas.boolean.optional(),
     ...ageRules,
   },
   'must be an object.',

@@ -5,7 +5,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Context } from '../../platform/context.js'
 import { dpopAlgorithms, InvalidProofError, verifyDpopProof } from '../../platform/crypto/dpop.js'
-import { useValueOnce } from '../single-use-values.js'
+import { consumeValue } from '../single-use-values.js'
 import type { ActiveToken } from './access-token.js'
 
 /** An access token as the request presents it. */
@@ -45,7 +45,7 @@ export const dpopChallenge = (realm: string, error?: { code: string; description
   ].join(', ')
 
 /**
- * Checks the scheme of the token and, for a bound token, the proof, which is used up.
+ * Checks the scheme of the token and, for a bound token, the proof, which is consumed.
  * @throws PossessionError
  */
 export async function requirePossession(
@@ -75,6 +75,6 @@ export async function requirePossession(
   })
   if (thumbprint !== boundTo)
     throw new PossessionError('invalid_token', 'the access token is bound to another key than that of the DPoP proof')
-  if (!(await useValueOnce(context, issuerId, 'DPoPProof', `${thumbprint} ${jti}`, expiresAt)))
+  if (!(await consumeValue(context, issuerId, 'DPoPProof', `${thumbprint} ${jti}`, expiresAt)))
     throw new PossessionError('invalid_dpop_proof', 'the DPoP proof was used before; create a proof for each request')
 }

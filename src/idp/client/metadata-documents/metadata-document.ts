@@ -14,6 +14,8 @@ export interface MetadataDocument {
   redirectUris: string[]
   postLogoutRedirectUris: string[]
   grantTypes: ('authorization_code' | 'refresh_token')[]
+  /** Whether each token request must have a DPoP proof (RFC 9449 section 5.2). */
+  dpopBoundAccessTokens: boolean
 }
 
 const nativeRedirectUri = z.string().refine((text) => redirectUriError('native', text) === undefined)
@@ -27,6 +29,7 @@ const documentSchema = z.looseObject({
   grant_types: z.array(z.string()).optional(),
   response_types: z.array(z.string()).optional(),
   token_endpoint_auth_method: z.literal('none').optional(),
+  dpop_bound_access_tokens: z.boolean().optional(),
   // A document with a secret is rejected, because anyone can read the document.
   client_secret: z.undefined().optional(),
   client_secret_expires_at: z.undefined().optional(),
@@ -59,6 +62,7 @@ export function readMetadataDocument(clientIdUrl: string, text: string): Metadat
     post_logout_redirect_uris = [],
     grant_types,
     response_types,
+    dpop_bound_access_tokens: dpopBoundAccessTokens = false,
   } = parsed.data
   if (client_id !== clientIdUrl) return { error: 'client_id is not the URL of the document' }
   // RFC 7591 section 2: the default is the authorization code grant.
@@ -68,5 +72,6 @@ export function readMetadataDocument(clientIdUrl: string, text: string): Metadat
   }
   // Removes control characters and invisible characters, some of which change the writing direction.
   const name = client_name?.replace(/\p{C}/gu, '').trim() || null
-  return { name, redirectUris: redirect_uris, postLogoutRedirectUris: post_logout_redirect_uris, grantTypes }
+  const postLogoutRedirectUris = post_logout_redirect_uris
+  return { name, redirectUris: redirect_uris, postLogoutRedirectUris, grantTypes, dpopBoundAccessTokens }
 }
