@@ -127,9 +127,10 @@ export class Realm {
     path: string,
     client: TestClient | undefined,
     params: Record<string, string> | [string, string][],
+    moreHeaders: Record<string, string> = {},
   ): Promise<IdpResponse> {
     const body = new URLSearchParams(params)
-    const headers: Record<string, string> = {}
+    const headers: Record<string, string> = { ...moreHeaders }
     if (client?.secret) headers['authorization'] = `Basic ${btoa(`${client.id}:${encodeURIComponent(client.secret)}`)}`
     else if (client) body.set('client_id', client.id)
     return readResponse(await this.send(`${this.url}${path}`, { method: 'POST', body, headers, redirect: 'manual' }))
