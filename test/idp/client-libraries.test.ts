@@ -91,6 +91,48 @@ describe('openid-client', () => {
       })
     },
   )
+
+  test.each([
+    { type: 'a confidential client', confidential: true },
+    { type: 'a public client', confidential: false },
+  ])('$type with DPoP: tokens, userinfo, /session, refresh and the Core API', async ({ confidential }) => {
+    const settings = { dpop_bound_access_tokens: true, allowed_resources: [app.baseUrl] }
+    const client = await realm.createClient(settings, { confidential, settings: { scopes: ['issuers:read'] } })
+    const config = await openid.discovery(new URL(realm.url), client.id, client.secret, undefined, {
+      execute: [openid.allowInsecureRequests],
+    })
+    expect(config.serverMetadata().dpop_signing_alg_values_supported).toContain('ES256')
+    const options = { DPoP: openid.getDPoPHandle(config, await openid.randomDPoPKeyPair()) }
+    const pkceCodeVerifier = openid.randomPKCECodeVerifier()
+    const signIn = async (params: Record<string, string>) => {
+      const authorize = openid.buildAuthorizationUrl(config, {
+        redirect_uri: REDIRECT_URI,
+        code_challenge: await openid.calculatePKCECodeChallenge(pkceCodeVerifier),
+        code_challenge_method: 'S256',
+        dpop_jkt: await options.DPoP.calculateThumbprint(),
+        ...params,
+      })
+      const browser = new TestBrowser()
+      const page = await browser.open(authorize.href)
+      const back = await browser.submit(page, { username: 'ada@example.com', password: PASSWORD })
+      return openid.authorizationCodeGrant(config, new URL(back.url), { pkceCodeVerifier }, {}, options)
+    }
+    const session = new URL(`${realm.url}/session`)
+    const tokens = await signIn({ scope: 'openid email' })
+    expect(tokens.token_type).toBe('dpop')
+    expect((await openid.fetchUserInfo(config, tokens.access_token, userId, options)).email).toBe('ada@example.com')
+    const read = (accessToken: string, url: URL) =>
+      openid.fetchProtectedResource(config, accessToken, url, 'GET', null, undefined, options)
+    expect((await read(tokens.access_token, session)).status).toBe(200)
+    const refreshed = await openid.refreshTokenGrant(config, tokens.refresh_token!, {}, options)
+    expect(refreshed.token_type).toBe('dpop')
+    expect((await read(refreshed.access_token, session)).status).toBe(200)
+
+    const forApi = await signIn({ scope: 'openid issuers:read', resource: app.baseUrl })
+    const { status } = await read(forApi.access_token, new URL(`${app.baseUrl}${realm.tenant.I}?fields=name`))
+    // The user has no scopes at the Core API, so the token is accepted but permits nothing.
+    expect(status).toBe(403)
+  })
 })
 
 describe('oauth4webapi', () => {

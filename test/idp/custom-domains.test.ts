@@ -13,6 +13,7 @@ import { createTenant, expectStatus, type Tenant } from '../setup/actors.js'
 import { createApiClient } from '../setup/api.js'
 import { Passkey } from '../setup/authenticator.js'
 import { startDns, type TestDns } from '../setup/dns.js'
+import { createProofKey } from '../setup/dpop.js'
 import { createTestUser, passkeyOptionsOn } from '../setup/factors.js'
 import { linkInMail, mailsSentTo } from '../setup/mail.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
@@ -400,4 +401,21 @@ test('unassigning takes effect immediately in every process; tokens with the dom
   )
   expectStatus(await owner.delete(`${A}/domains/${HOST}`), 204)
   expect(await issuerInMetadata({ host: HOST })).toBe(plain.url)
+})
+
+test('a DPoP proof names the endpoint at the address of the request', async () => {
+  const key = await createProofKey()
+  const form = { grant_type: 'client_credentials' }
+  const m2m = { application_type: 'm2m', redirect_uris: [], post_logout_redirect_uris: [] }
+  const machine = await plain.createClient(m2m, { confidential: true })
+  for (const [realm, elsewhere] of [
+    [plain, custom],
+    [custom, plain],
+  ] as const) {
+    const requestToken = async (url: string) =>
+      realm.postForm('/token', machine, form, { dpop: await key.prove('POST', `${url}/token`) })
+    const { status, body } = await requestToken(realm.url)
+    expect([status, body.token_type]).toEqual([200, 'DPoP'])
+    expect((await requestToken(elsewhere.url)).body.error).toBe('invalid_dpop_proof')
+  }
 })

@@ -63,6 +63,7 @@ describe('metadata', () => {
         ui_locales_supported: expect.arrayContaining(['en', 'de']),
         service_documentation: `${app.baseUrl}/docs`,
         code_challenge_methods_supported: ['S256'],
+        dpop_signing_alg_values_supported: ['ES256', 'PS256', 'EdDSA', 'Ed25519'],
         request_uri_parameter_supported: false,
         authorization_response_iss_parameter_supported: true,
         frontchannel_logout_supported: false,

@@ -2,7 +2,7 @@
  * DPoP proofs that are refused (docs/contract.md#sender-constrained-tokens, RFC 9449 section 4.3), at each endpoint of
  * the IdP that accepts proofs.
  */
-import { randomUUID } from 'node:crypto'
+import { constants, generateKeyPairSync, randomUUID, sign } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { request as sendRaw } from 'undici'
 import { createProofKey, type ProofKey, unsignedJwt } from '../setup/dpop.js'
@@ -93,10 +93,7 @@ const refusedProofs: [string, CreateHeader][] = [
     'the signature is wrong',
     async (url, accessToken) => `${(await key.prove('POST', url, { accessToken })).slice(0, -8)}AAAAAAAA`,
   ],
-  [
-    'the RSA key has 1024 bits',
-    proofWith({}, { alg: 'PS256', jwk: { kty: 'RSA', e: 'AQAB', n: Buffer.alloc(128, 0xff).toString('base64url') } }),
-  ],
+  ['the RSA key has 1024 bits', async (url) => proofOfShortRsaKey(url)],
   ['htm is another method', proofWith({ htm: 'GET' })],
   ['htm is lower case', proofWith({ htm: 'post' })],
   ['htm is missing', proofWith({ htm: undefined })],
@@ -124,6 +121,15 @@ const refusedProofs: [string, CreateHeader][] = [
 ]
 
 const claimsOf = (htu: string) => ({ htm: 'POST', htu, iat: now(), jti: randomUUID() })
+
+/** Creates a proof with a valid signature of an RSA key that is shorter than RFC 7518 section 3.5 requires. */
+function proofOfShortRsaKey(url: string): string {
+  const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 1024 })
+  const header = { typ: 'dpop+jwt', alg: 'PS256', jwk: publicKey.export({ format: 'jwk' }) }
+  const input = unsignedJwt(header, claimsOf(url), '').slice(0, -1)
+  const padding = constants.RSA_PKCS1_PSS_PADDING
+  return `${input}.${sign('sha256', Buffer.from(input), { key: privateKey, padding, saltLength: 32 }).toString('base64url')}`
+}
 
 interface Endpoint {
   path: string
@@ -216,7 +222,7 @@ describe.each(endpoints)('%s refuses a proof', (path, { accessToken, send }) => 
       { htu: url.replace(`http://${host}`, `HTTP://${host}`) },
       { iat: now() - 280 },
       { iat: now() + 50 },
-      { jti: 'j'.repeat(256) },
+      { jti: randomUUID().padEnd(256, 'j') },
     ]) {
       const { status, body } = await send(await key.prove('POST', url, { accessToken: accessToken(), claims }))
       expect({ claims, status, error: body.error_description }).toEqual({ claims, status: 200, error: undefined })
@@ -248,10 +254,10 @@ test('two keys may use the same jti', async () => {
     expect((await endpoints[0]![1].send(await one.prove('POST', url, { claims }))).status).toBe(200)
 })
 
-test('refused proofs are events that name the wrong member', async () => {
+test('the description of a refusal names the member and its expected value', async () => {
   const proof = await key.prove('POST', `${realm.url}/token`, { claims: { htu: 'https://elsewhere.example/token' } })
   const { body } = await endpoints[0]![1].send(proof)
   expect(body.error_description).toBe(
-    `htu of the DPoP proof must be the URL of the request without query, ${realm.url}/token`,
+    `the DPoP proof must have the URL of the request without query, ${realm.url}/token, as htu`,
   )
 })

@@ -47,6 +47,8 @@ describe('the replaced parts exist', () => {
     ['AccessToken#save', provider.AccessToken.prototype, 'save'],
     ['ClientCredentials.find', provider.ClientCredentials, 'find'],
     ['ClientCredentials#generateTokenId', provider.ClientCredentials.prototype, 'generateTokenId'],
+    ['RefreshToken#save', provider.RefreshToken.prototype, 'save'],
+    ['ReplayDetection.unique', provider.ReplayDetection, 'unique'],
     ['IdToken#issue', provider.IdToken.prototype, 'issue'],
     ['IdToken.validate', provider.IdToken, 'validate'],
   ])('%s', (_, target, name) => {

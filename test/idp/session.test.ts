@@ -73,7 +73,10 @@ describe('/session', () => {
 
   test('no token is 401 without an error code, an invalid token is invalid_token', async () => {
     const none = await ask(undefined)
-    expect([none.status, none.headers.get('www-authenticate')]).toEqual([401, `Bearer realm="${realm.url}"`])
+    expect([none.status, none.headers.get('www-authenticate')]).toEqual([
+      401,
+      `Bearer realm="${realm.url}", DPoP realm="${realm.url}", algs="ES256 PS256 EdDSA Ed25519"`,
+    ])
     const bad = await ask('not.a.token')
     expect([bad.status, bad.body.error]).toEqual([401, 'invalid_token'])
     expect(bad.headers.get('www-authenticate')).toContain('error="invalid_token"')

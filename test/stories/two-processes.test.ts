@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { createMachineClient, createTenant, expectStatus, type Tenant } from '../setup/actors.js'
-import { createApiClient } from '../setup/api.js'
+import { type AnyJson, createApiClient } from '../setup/api.js'
 import { createTestDatabase, testSecretKey } from '../setup/database.js'
+import { createProofKey } from '../setup/dpop.js'
 import { subscribe } from '../setup/event-stream.js'
 import { type GatehouseProcess, runCli, startProcess, stopProcess } from '../setup/process.js'
 import type { TestApp } from '../setup/start-app.js'
@@ -122,6 +123,39 @@ test('two processes share the limit for wrong client secrets, each logs its refu
       error_description: 'client authentication failed',
     })
   expect(`${one.output()}${other.output()}`).not.toContain('wrong-secret-of-a-guess')
+})
+
+test('of 20 parallel requests with one DPoP proof at two processes one succeeds, at the token endpoint and at the Core API', async () => {
+  const { owner, I, issuerId } = tenant
+  const settings = {
+    openid: { application_type: 'm2m', grant_types: ['client_credentials'], allowed_resources: [one.baseUrl] },
+    scopes: ['issuers.users:read'],
+  }
+  const body = { name: 'Bound', type: 'internal', confidential: true, settings }
+  const { id, secret } = expectStatus(await owner.post(`${I}/clients`, body), 201).data
+  const key = await createProofKey()
+  const replay = (portName: 'PORT' | 'IDP_PORT', path: string, init: RequestInit) =>
+    Promise.all(
+      Array.from({ length: 20 }, (_, at) =>
+        fetch(`http://127.0.0.1:${(at % 2 === 0 ? one : other).env[portName]}${path}`, init),
+      ),
+    )
+  const tokenResponses = await replay('IDP_PORT', `/${issuerId}/token`, {
+    method: 'POST',
+    headers: {
+      authorization: `Basic ${btoa(`${id}:${secret}`)}`,
+      dpop: await key.prove('POST', `${one.idpUrl}/${issuerId}/token`),
+    },
+    body: new URLSearchParams({ grant_type: 'client_credentials', resource: one.baseUrl }),
+  })
+  const bodies = (await Promise.all(tokenResponses.map((response) => response.json()))) as AnyJson[]
+  const tokens = bodies.flatMap(({ access_token }) => access_token ?? [])
+  expect(tokens).toHaveLength(1)
+  expect(bodies.filter(({ error }) => error === 'invalid_dpop_proof')).toHaveLength(19)
+
+  const dpop = await key.prove('GET', `${one.baseUrl}${I}/users`, { accessToken: tokens[0] })
+  const responses = await replay('PORT', `${I}/users`, { headers: { authorization: `DPoP ${tokens[0]}`, dpop } })
+  expect(responses.map(({ status }) => status).sort()).toEqual([200, ...Array(19).fill(401)])
 })
 
 test('after one process removed a scope, the other process refuses the next request with insufficient_scope', async () => {

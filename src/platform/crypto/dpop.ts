@@ -48,7 +48,7 @@ export async function verifyDpopProof(header: string, request: ProvedRequest): P
     typ: 'dpop+jwt',
     currentDate: new Date(request.now),
   }).catch(() => {
-    throw new InvalidProofError('the signature of the DPoP proof is not valid for the key in its jwk')
+    throw new InvalidProofError('the DPoP proof must have a valid signature of the key in its jwk')
   })
   return { thumbprint: await thumbprintOf(protectedHeader), ...checkProofAge(payload, request.now) }
 }
@@ -63,21 +63,24 @@ export function checkUnverifiedProof(header: string, { method, url, accessToken,
   const proof = parseJws(header)
   if (!proof) throw new InvalidProofError('the header DPoP must be a signed JWT')
   const { typ, alg, jwk } = proof.header
-  if (typ !== 'dpop+jwt') throw new InvalidProofError('typ of the DPoP proof must be dpop+jwt')
+  if (typ !== 'dpop+jwt') throw new InvalidProofError('the DPoP proof must have the typ dpop+jwt')
   if (!(dpopAlgorithms as readonly unknown[]).includes(alg))
-    throw new InvalidProofError(`alg of the DPoP proof must be one of ${dpopAlgorithms.join(', ')}`)
+    throw new InvalidProofError(`the DPoP proof must have one of the algs ${dpopAlgorithms.join(', ')}`)
   if (!isPublicKey(jwk))
-    throw new InvalidProofError('jwk of the DPoP proof must be the public key, without private members')
+    throw new InvalidProofError('the DPoP proof must have the public key as jwk, without private members')
   const { htm, htu, ath } = proof.claims
-  if (htm !== method) throw new InvalidProofError(`htm of the DPoP proof must be the method of the request, ${method}`)
+  if (htm !== method)
+    throw new InvalidProofError(`the DPoP proof must have the method of the request, ${method}, as htm`)
   const expectedUrl = normalizedUrl(url)
   if (expectedUrl === undefined || normalizedUrl(htu) !== expectedUrl)
     throw new InvalidProofError(
-      `htu of the DPoP proof must be the URL of the request without query, ${expectedUrl ?? 'which is not valid'}`,
+      `the DPoP proof must have the URL of the request without query, ${expectedUrl ?? 'which is not valid'}, as htu`,
     )
   checkProofAge(proof.claims, now)
   if (accessToken !== undefined && ath !== createHash('sha256').update(accessToken).digest('base64url'))
-    throw new InvalidProofError('ath of the DPoP proof must be the base64url-encoded SHA-256 hash of the access token')
+    throw new InvalidProofError(
+      'the DPoP proof must have the base64url-encoded SHA-256 hash of the access token as ath',
+    )
 }
 
 /**
@@ -88,12 +91,12 @@ export function checkUnverifiedProof(header: string, { method, url, accessToken,
 export function checkProofAge(claims: Record<string, unknown>, now: number): Pick<DpopProof, 'jti' | 'expiresAt'> {
   const { jti, iat } = claims
   if (typeof jti !== 'string' || jti === '' || jti.length > limits.maxDpopProofIdLength)
-    throw new InvalidProofError(`jti of the DPoP proof must have 1 to ${limits.maxDpopProofIdLength} characters`)
+    throw new InvalidProofError(`the DPoP proof must have a jti of 1 to ${limits.maxDpopProofIdLength} characters`)
   const { dpopProofLifetimeSeconds: lifetime, dpopProofClockSkewSeconds: clockSkew } = limits
   const age = typeof iat === 'number' ? now / SECOND - iat : undefined
   if (age === undefined || age > lifetime || age < -clockSkew) {
     throw new InvalidProofError(
-      `iat of the DPoP proof must be at most ${lifetime} seconds in the past and ${clockSkew} seconds in the future`,
+      `the DPoP proof must have an iat of at most ${lifetime} seconds in the past and ${clockSkew} seconds in the future`,
     )
   }
   // The clock of another server may be behind, so a proof is remembered longer than it is valid.
