@@ -243,6 +243,23 @@ test('access tokens with either issuer identifier are valid at the endpoints of 
   }
 })
 
+test('a DPoP proof names the endpoint at the address of the request', async () => {
+  const key = await createProofKey()
+  const form = { grant_type: 'client_credentials' }
+  const m2m = { application_type: 'm2m', redirect_uris: [], post_logout_redirect_uris: [] }
+  const machine = await plain.createClient(m2m, { confidential: true })
+  for (const [realm, elsewhere] of [
+    [plain, custom],
+    [custom, plain],
+  ] as const) {
+    const requestToken = async (url: string) =>
+      realm.postForm('/token', machine, form, { dpop: await key.prove('POST', `${url}/token`) })
+    const { status, body } = await requestToken(realm.url)
+    expect([status, body.token_type]).toEqual([200, 'DPoP'])
+    expect((await requestToken(elsewhere.url)).body.error).toBe('invalid_dpop_proof')
+  }
+})
+
 test('a code belongs to the issuer, not to the host: it can be exchanged at either host', async () => {
   const { redirect, verifier } = await custom.signIn(web, 'ada@example.com')
   const response = await plain.exchangeCode(web, {
@@ -401,21 +418,4 @@ test('unassigning takes effect immediately in every process; tokens with the dom
   )
   expectStatus(await owner.delete(`${A}/domains/${HOST}`), 204)
   expect(await issuerInMetadata({ host: HOST })).toBe(plain.url)
-})
-
-test('a DPoP proof names the endpoint at the address of the request', async () => {
-  const key = await createProofKey()
-  const form = { grant_type: 'client_credentials' }
-  const m2m = { application_type: 'm2m', redirect_uris: [], post_logout_redirect_uris: [] }
-  const machine = await plain.createClient(m2m, { confidential: true })
-  for (const [realm, elsewhere] of [
-    [plain, custom],
-    [custom, plain],
-  ] as const) {
-    const requestToken = async (url: string) =>
-      realm.postForm('/token', machine, form, { dpop: await key.prove('POST', `${url}/token`) })
-    const { status, body } = await requestToken(realm.url)
-    expect([status, body.token_type]).toEqual([200, 'DPoP'])
-    expect((await requestToken(elsewhere.url)).body.error).toBe('invalid_dpop_proof')
-  }
 })

@@ -185,7 +185,7 @@ describe.each(endpoints)('%s refuses a proof', (path, { accessToken, send }) => 
     expectRefused(await send(await createHeader(`${realm.url}${path}`, accessToken())))
   })
 
-  test('that was used before, even in a request that was refused', async () => {
+  test('that was used before', async () => {
     const proof = await key.prove('POST', `${realm.url}${path}`, { accessToken: accessToken() })
     expect((await send(proof)).status).toBe(200)
     const replay = await send(proof)

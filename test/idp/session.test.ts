@@ -139,7 +139,8 @@ describe('/session', () => {
     const evil = await from('https://evil.example.net')
     expect([evil.status, evil.headers.get('access-control-allow-origin')]).toEqual([400, null])
     const response = await ask(undefined, { method: 'OPTIONS', headers: { origin: ORIGIN } })
-    expect([response.status, response.headers.get('access-control-allow-headers')]).toEqual([204, 'Authorization'])
+    const allowed = response.headers.get('access-control-allow-headers')
+    expect([response.status, allowed]).toEqual([204, 'Authorization, DPoP'])
   })
 
   test('PUT is 405', async () => expect((await ask(undefined, { method: 'PUT' })).status).toBe(405))

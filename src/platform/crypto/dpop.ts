@@ -92,7 +92,8 @@ export function checkProofAge(claims: Record<string, unknown>, now: number): Pic
   const { jti, iat } = claims
   if (typeof jti !== 'string' || jti === '' || jti.length > limits.maxDpopProofIdLength)
     throw new InvalidProofError(`the DPoP proof must have a jti of 1 to ${limits.maxDpopProofIdLength} characters`)
-  const { dpopProofLifetimeSeconds: lifetime, dpopProofClockSkewSeconds: clockSkew } = limits
+  const lifetime = limits.dpopProofLifetimeSeconds
+  const clockSkew = limits.dpopProofClockSkewSeconds
   const age = typeof iat === 'number' ? now / SECOND - iat : undefined
   if (age === undefined || age > lifetime || age < -clockSkew) {
     throw new InvalidProofError(
