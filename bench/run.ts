@@ -10,7 +10,7 @@ const names = readdirSync(folder)
   .filter(
     (file) =>
       file.endsWith('.js') &&
-      !['run', 'seed', 'server', 'baseline-provider', 'load', 'login-load'].includes(file.slice(0, -3)),
+      !['run', 'seed', 'server', 'baseline-provider', 'load', 'login-load', 'proofs'].includes(file.slice(0, -3)),
   )
   .map((file) => file.slice(0, -3))
 

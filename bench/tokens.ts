@@ -15,6 +15,7 @@ import type { TestApp } from '../test/setup/start-app.js'
 import { startBaselineProvider } from './baseline-provider.js'
 import { type FormRequest, formRequest, type LoadClient, median, percentile, runLoad } from './load.js'
 import { startLoginLoad } from './login-load.js'
+import { provingClient } from './proofs.js'
 import { createFolder, removeFolder, type Server, startServer } from './server.js'
 
 /** The number of concurrent callers, and of users. */
@@ -73,6 +74,18 @@ export async function bench([secondsOption, figurePrefix = '']: string[]): Promi
         '/token',
         repeatingClients(formRequest('/token', baseline.client, machineForm)),
         repeatingClients(formRequest('', benchIssuer.machine, machineForm)),
+      ),
+    )
+    await compare(
+      'client_credentials with DPoP',
+      '–',
+      serverPair(
+        '/token',
+        provingClients(formRequest('/token', baseline.client, machineForm), `${baseline.origin}/token`),
+        provingClients(
+          formRequest('', benchIssuer.machine, machineForm),
+          `${server.idpUrl}/${benchIssuer.issuerId}/token`,
+        ),
       ),
     )
     await compare(
@@ -150,6 +163,8 @@ async function createBenchIssuer(server: Server): Promise<BenchIssuer> {
 const repeatingClient = (post: FormRequest): LoadClient => ({ next: () => post })
 const repeatingClients = (post: FormRequest): LoadClient[] =>
   Array.from({ length: CALLERS }, () => repeatingClient(post))
+const provingClients = (post: FormRequest, url: string): LoadClient[] =>
+  Array.from({ length: CALLERS }, () => provingClient(post, url))
 const withPath = (path: string, { next, ...caller }: LoadClient): LoadClient => ({
   ...caller,
   next: () => ({ ...next(), path }),
