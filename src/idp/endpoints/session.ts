@@ -54,6 +54,7 @@ export async function serveSession(request: RequestContext, ctx: KoaContext, for
       description:
         'the access token is invalid or has expired, or it does not belong to a session of the client in its audience',
     })
+  await consumeRateLimit(request, ctx, 'userinfo', liveToken.claims.jti)
   const possessionError = await possessionErrorOf(request, liveToken, presented)
   if (possessionError)
     return respondUnauthorized(request, ctx, {
@@ -61,7 +62,6 @@ export async function serveSession(request: RequestContext, ctx: KoaContext, for
       code: possessionError.code,
       description: possessionError.message,
     })
-  await consumeRateLimit(request, ctx, 'userinfo', liveToken.claims.jti)
 
   // 2. Scripts can read the response only from an allowed origin of the client.
   if (origin !== '') {
