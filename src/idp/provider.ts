@@ -14,7 +14,6 @@ import { redirectUriRefusalReason } from './client/redirect-uris.js'
 import { DENIED_ERROR } from './denials.js'
 import type { GrantType, TokenRequestHandler } from './grants/grant.js'
 import { grantTypes } from './grants/index.js'
-import { checkProofHeader } from './grants/proof.js'
 import { installHooks, libraryGrantHandler } from './hooks/index.js'
 import { acrValuesSupported } from './login/acr.js'
 import { errorPage } from './login/pages/error.js'
@@ -27,6 +26,7 @@ import { checkClaimsParameter } from './session/claims-parameter.js'
 import { loadExistingGrant } from './session/existing-grant.js'
 import { signInPolicy } from './session/sign-in-policy.js'
 import { createAdapter } from './store/adapter.js'
+import { requireProofHeader } from './token/proof.js'
 import {
   defaultResource,
   OFFLINE_ACCESS,
@@ -210,7 +210,7 @@ export function createProvider({ config }: Gatehouse): OpenIdProvider {
     const handle: TokenRequestHandler = withRequest(async (request, ctx) => {
       await consumeTokenRateLimit(request, ctx)
       requireNoOrgParameter(ctx, grant)
-      checkProofHeader(request, ctx)
+      requireProofHeader(request, ctx)
       await grant.handle(request, ctx, libraryHandler)
     })
     provider.registerGrantType(type, handle, grant.parameters, grant.repeatable)

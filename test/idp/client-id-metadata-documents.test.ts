@@ -105,6 +105,11 @@ test('off by default: the client is unknown and nothing is fetched', async () =>
   expect(document['token_endpoint_auth_methods_supported']).toEqual(['client_secret_basic', 'client_secret_post'])
 })
 
+test('a document with dpop_bound_access_tokens requires a DPoP proof (docs/contract.md#sender-constrained-tokens)', async () => {
+  const { status, body } = await tokensOf(publish({ dpop_bound_access_tokens: true }))
+  expect([status, body.error]).toEqual([400, 'invalid_dpop_proof'])
+})
+
 test('the metadata documents list the feature while it is enabled; when it is disabled, tokens become invalid immediately', async () => {
   const other = await Realm.create(app, 'Switching')
   const said = async () =>
@@ -425,6 +430,7 @@ describe('invalid documents', () => {
     ['no client_id', () => publish({ client_id: undefined }).id],
     ['a list of client_ids', () => self((id) => ({ ...good(id), client_id: [id] }))],
     ['a secret', () => publish({ client_secret: 'known to all' }).id],
+    ['dpop_bound_access_tokens that is not a boolean', () => publish({ dpop_bound_access_tokens: 'yes' }).id],
     ['an empty secret', () => publish({ client_secret: '' }).id],
     ['the expiry of a secret', () => publish({ client_secret_expires_at: 0 }).id],
     ['client_secret_basic', () => publish({ token_endpoint_auth_method: 'client_secret_basic' }).id],

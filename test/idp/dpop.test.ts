@@ -2,11 +2,21 @@
  * Access tokens and refresh tokens that are bound to a key with DPoP (docs/contract.md#sender-constrained-tokens,
  * RFC 9449), at the endpoints of the IdP. dpop-proofs.test.ts has the proofs that are refused.
  */
+import { createHash, randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { expectStatus } from '../setup/actors.js'
 import { createProofKey, type ProofKey } from '../setup/dpop.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
-import { jwtClaims, REDIRECT_URI, Realm, readResponse, type TestClient } from './realm.js'
+import { waitUntil } from '../setup/wait-until.js'
+import {
+  jwtClaims,
+  PASSWORD,
+  REDIRECT_URI,
+  Realm,
+  readResponse,
+  redirectParametersOf,
+  type TestClient,
+} from './realm.js'
 
 const ACCESS_TOKEN = 'urn:ietf:params:oauth:token-type:access_token'
 const EXCHANGE = 'urn:ietf:params:oauth:grant-type:token-exchange'
@@ -162,6 +172,33 @@ describe('dpop_jkt binds the code to a key', () => {
     expect((await request(key)).body.token_type).toBe('DPoP')
   })
 
+  test('so does a proof in a pushed authorization request', async () => {
+    const verifier = randomBytes(32).toString('base64url')
+    const code_challenge = createHash('sha256').update(verifier).digest('base64url')
+    const pushed = { response_type: 'code', redirect_uri: REDIRECT_URI, scope: 'openid', code_challenge }
+    const push = async (url: string, more: Params = {}) =>
+      realm.postForm(
+        '/par',
+        web,
+        { ...pushed, code_challenge_method: 'S256', ...more },
+        { dpop: await key.prove('POST', url) },
+      )
+    const { status, body } = await push(`${realm.url}/par`)
+    expect(status).toBe(201)
+    const query = new URLSearchParams({ client_id: web.id, request_uri: body.request_uri })
+    const browser = realm.newBrowser()
+    const page = await browser.open(`${realm.url}/authorize?${query}`)
+    const result = await browser.submit(page, { username: 'ada@example.com', password: PASSWORD })
+    const form = { code: redirectParametersOf(result)['code']!, code_verifier: verifier, redirect_uri: REDIRECT_URI }
+    const exchange = (proofKey: ProofKey) => requestToken(web, { grant_type: 'authorization_code', ...form }, proofKey)
+    expect((await exchange(otherKey)).body.error).toBe('invalid_grant')
+    expect((await exchange(key)).body.token_type).toBe('DPoP')
+
+    expect((await push(`${realm.url}/token`)).body.error).toBe('invalid_dpop_proof')
+    const mismatch = await push(`${realm.url}/par`, { dpop_jkt: otherKey.thumbprint })
+    expect(mismatch.body.error).toBe('invalid_request')
+  })
+
   test('another text than a thumbprint is invalid_request', async () => {
     const { redirect } = await realm.signIn(web, 'ada@example.com', { dpop_jkt: 'thumb' })
     expect(redirect).toMatchObject({ error: 'invalid_request', error_description: expect.stringContaining('dpop_jkt') })
@@ -277,6 +314,19 @@ describe('settings.openid.dpop_bound_access_tokens', () => {
       expect(body.error_description).toContain('in the header DPoP')
     }
     expect((await refresh(boundWeb, body.refresh_token, key)).body.token_type).toBe('DPoP')
+  })
+
+  test('the profile fapi2 of an issuer requires a proof of every client', async () => {
+    const strict = await Realm.create(app, 'Strict')
+    const settings = { security: { openid_policy: { profile: 'fapi2' } } }
+    const client = await strict.createClient(m2m, { confidential: true })
+    const request = () => strict.postForm('/token', client, { grant_type: 'client_credentials' })
+    expect((await request()).status).toBe(200)
+    expectStatus(await strict.tenant.owner.patch(strict.tenant.I, { settings }), 200)
+    await waitUntil('the profile is in effect', async () => (await request()).body.error === 'invalid_dpop_proof')
+    const dpop = await key.prove('POST', `${strict.url}/token`)
+    const { body } = await strict.postForm('/token', client, { grant_type: 'client_credentials' }, { dpop })
+    expect(body.token_type).toBe('DPoP')
   })
 
   test('must be a boolean', async () => {

@@ -11,15 +11,19 @@ import { metadataDocumentAllowances } from '../client/metadata-documents/index.j
 import { type OpenIdClient, type OpenIdContext, textParameter } from '../provider-types.js'
 import { consumeTokenRateLimit } from '../rate-limits.js'
 import type { RequestContext } from '../request-context.js'
+import { checkProofHeader } from '../token/proof.js'
 import { OFFLINE_ACCESS } from '../token/tokens.js'
 
 /**
  * Checks the parameters whose values oidc-provider changes later. Called before it checks the scope.
- * @throws InvalidTarget, InvalidRequest; ApiError too_many_requests for a pushed request
+ * @throws InvalidTarget, InvalidRequest; InvalidDpopProof and ApiError too_many_requests for a pushed request
  */
 export async function checkRequestParameters(request: RequestContext, ctx: OpenIdContext): Promise<void> {
   const { params, entities, route } = ctx.oidc
-  if (route === 'pushed_authorization_request') await consumeTokenRateLimit(request, ctx)
+  if (route === 'pushed_authorization_request') {
+    await consumeTokenRateLimit(request, ctx)
+    checkProofHeader(request, ctx)
+  }
   // With a resource, oidc-provider would silently ignore the audience.
   if (params?.['resource'] !== undefined && textParameter(ctx, 'audience') !== undefined)
     throw new errors.InvalidTarget('audience and resource cannot be requested together')
