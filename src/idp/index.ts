@@ -15,6 +15,7 @@ import { type Context, contextFor, type Gatehouse } from '../platform/context.js
 import { respondWithError } from '../platform/http/error-response.js'
 import { requestInfo } from '../platform/http/request.js'
 import { translateDatabaseError } from '../platform/postgres/errors.js'
+import { replaceClientAssertion } from './client/assertions/index.js'
 import { claimedClientId, requireAuthenticationAllowed } from './client/authentication.js'
 import { authenticateWallet } from './client/wallet-authentication.js'
 import { DENIED_ERROR, openDenialRecorder, REQUEST_FORM } from './denials.js'
@@ -163,7 +164,7 @@ async function handleRequest(
   let libraryForm = form
   if (clientAuthenticationRoutes.has(name)) {
     requireAuthenticationAllowed(request, ctx, form)
-    libraryForm = await authenticateWallet(request, ctx, form)
+    libraryForm = await authenticateWallet(request, ctx, replaceClientAssertion(request, ctx, form))
     // A client that authenticates with Basic may omit `client_id`, which oidc-provider requires at this endpoint.
     if (name === 'par') libraryForm = { ...libraryForm, client_id: claimedClientId(ctx, form) }
   }

@@ -115,7 +115,9 @@ export function createProvider({ config }: Gatehouse): OpenIdProvider {
     },
     acrValues: [...acrValuesSupported],
     subjectTypes: ['public'],
-    clientAuthMethods: ['client_secret_basic', 'client_secret_post', 'none'],
+    // oidc-provider reads the parameters of `private_key_jwt` to refuse a request with two methods. No client of
+    // oidc-provider has this method: client/assertions verifies the assertions.
+    clientAuthMethods: ['client_secret_basic', 'client_secret_post', 'private_key_jwt', 'none'],
     clientDefaults: {
       grant_types: [],
       response_types: [],

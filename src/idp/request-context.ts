@@ -7,6 +7,7 @@ import type { Actor } from '../kernel/context.js'
 import type { Context } from '../platform/context.js'
 import type { AuthenticationMethod } from '../resources/agents/authentication-events.js'
 import type { AccountRow } from './account/account-row.js'
+import type { PresentedAssertion } from './client/assertions/assertion.js'
 import type { IssuerRuntime } from './issuer/runtime.js'
 import type { OpenIdProvider } from './provider-types.js'
 import type { ArtifactRow } from './store/artifact-row.js'
@@ -21,6 +22,8 @@ export interface RequestContext {
   readonly unitOfWork: UnitOfWork
   /** The verified wallet assertion of an agent; undefined if the request has no valid one. */
   walletProof?: WalletProof
+  /** The client assertion of the request; undefined if it has none. Its signature may be invalid. */
+  clientAssertion?: PresentedAssertion
   /**
    * The JWT in the `token` parameter of an introspection or revocation request; undefined for other tokens and
    * requests.

@@ -63,6 +63,8 @@ export async function amendResponse(
   if (route.name === 'introspect' && ctx.status === 200) ctx.body = await introspectionResponse(request, ctx, form)
   const body = ctx.body as { error?: string; error_description?: string; scope?: string } | undefined
   if (body?.error === 'invalid_client') {
+    const problem = request.clientAssertion?.problem
+    if (problem !== undefined) body.error_description = `client authentication failed: ${problem}`
     await countUncheckedClientFailure(request, ctx, form)
     await recordClaimedAgentRefusal(request, ctx, form)
   }

@@ -3,15 +3,17 @@
  * (docs/contract.md#failed-client-authentication, docs/decisions/0051).
  */
 import type { Context as KoaContext } from 'koa'
-import Provider from 'oidc-provider'
+import Provider, { errors } from 'oidc-provider'
 import { checkFailureLimit, verifySecretRateLimited } from '../../access/secret-attempts.js'
 import { isSameText } from '../../platform/crypto/secrets.js'
+import { usesPrivateKeyJwt } from '../../resources/clients/authentication-method.js'
 import { matchesSecret } from '../../resources/keys/rotating-secret.js'
 import type { IssuerRuntime } from '../issuer/runtime.js'
 import type { OpenIdClient, OpenIdContext } from '../provider-types.js'
 import type { RequestContext } from '../request-context.js'
 import { type Form, formField } from '../request-input.js'
-import { clientRowOf } from './client.js'
+import { claimedAssertionSubject, verifyClientAssertion } from './assertions/index.js'
+import { type ClientRow, clientRowOf } from './client.js'
 
 /**
  * Key in `ctx.state` of the result of the client authentication: `correct` or `wrong`; undefined until an attempt is
@@ -19,12 +21,15 @@ import { clientRowOf } from './client.js'
  */
 const CLIENT_SECRET_RESULT = 'clientSecret'
 
-/** Checks whether the client of this request has authenticated with its secret or a wallet assertion. */
+/** Checks whether the client of this request has authenticated with its secret or an assertion. */
 export const isAuthenticated = (ctx: KoaContext): boolean => ctx.state[CLIENT_SECRET_RESULT] === 'correct'
 
-/** Returns the client id in the form or the Basic header, which may be of any client; undefined if there is none. */
+/**
+ * Returns the client id in the form, its client assertion or the Basic header, which may be of any client; undefined if
+ * there is none.
+ */
 export const claimedClientId = (ctx: KoaContext | OpenIdContext, form: Form): string | undefined =>
-  formField(form, 'client_id') ?? basicAuthClientId(ctx.get('authorization'))
+  formField(form, 'client_id') ?? claimedAssertionSubject(form) ?? basicAuthClientId(ctx.get('authorization'))
 
 /**
  * Returns the client id of a Basic header; undefined for another header. Ids of registered clients and agents contain
@@ -50,18 +55,49 @@ export function requireAuthenticationAllowed({ context, runtime }: RequestContex
 
 /**
  * oidc-provider's `Client.compareClientSecret`: compares a secret with the active secrets of the client, or with the
- * secret of `walletProof`. After a rotation, the old secret is active for a while
- * (docs/contract.md#core-api-authentication rule 3).
- * @throws ApiError too_many_requests after too many failures from the caller's network
+ * secret of `walletProof`, or verifies the client assertion of the request. After a rotation, the old secret is active
+ * for a while (docs/contract.md#core-api-authentication rule 3).
+ * @throws ApiError too_many_requests after too many failures from the caller's network; InvalidClientAuth with the reason
+ *   for the log
  */
 export async function compareClientSecret(
   request: RequestContext,
   client: OpenIdClient,
   secret: string,
 ): Promise<boolean> {
-  return recordAttempt(request, Provider.ctx!, clientRowOf(client).id, () =>
-    isValidClientSecret(request, client, secret),
+  const row = clientRowOf(client)
+  const refusalReason = await assertionRefusalReason(request, row, secret)
+  const matches = await recordAttempt(
+    request,
+    Provider.ctx!,
+    row.id,
+    () =>
+      refusalReason === undefined &&
+      (request.clientAssertion !== undefined || isValidClientSecret(request, client, secret)),
   )
+  if (refusalReason !== undefined) throw new errors.InvalidClientAuth(refusalReason)
+  return matches
+}
+
+/**
+ * Verifies the client assertion of the request. Returns undefined for a valid one, and for a client that may authenticate
+ * without one.
+ */
+async function assertionRefusalReason(
+  request: RequestContext,
+  row: ClientRow,
+  secret: string,
+): Promise<string | undefined> {
+  const { clientAssertion } = request
+  if (!clientAssertion) {
+    const needsAssertion = row.kind === 'client' && usesPrivateKeyJwt(row.settings)
+    return needsAssertion ? 'the client must authenticate with private_key_jwt, not with a secret' : undefined
+  }
+  const outcome = await verifyClientAssertion(request, clientAssertion, row, secret)
+  if ('reason' in outcome) return outcome.reason
+  const { verifierId } = outcome
+  if (verifierId !== undefined) request.authenticatedAgent = { verifierId, method: 'public_key' }
+  return undefined
 }
 
 /**

@@ -30,6 +30,7 @@ import type { IssuerSnapshot } from '../issuer/runtime.js'
 import type { OpenIdClient } from '../provider-types.js'
 import { type RequestContext, withMachineActor } from '../request-context.js'
 import type { UnitOfWork } from '../store/unit-of-work.js'
+import type { KeySource } from './assertions/key-sets.js'
 import { isClientIdUrl } from './metadata-documents/client-id-url.js'
 import { areMetadataDocumentsEnabled, loadMetadataDocument } from './metadata-documents/index.js'
 import type { MetadataDocument } from './metadata-documents/metadata-document.js'
@@ -42,6 +43,8 @@ export interface ClientRow {
   settings: ClientSettings
   /** Hashes of the stored secrets, which may have expired. `id` is the id of the verifier, for a secret of an agent. */
   secrets: (StoredSecret & { id?: string })[]
+  /** The public keys of an agent. Those of a client are in its settings. */
+  keys?: KeySource[]
   status: string
   /** The host of the URL and the `client_name` of the metadata document; undefined for other clients. */
   document?: { host: string; name: string | null }
@@ -78,12 +81,16 @@ const agentQuery: BatchQuery = {
     CASE WHEN a.id IS NOT NULL THEN jsonb_build_object('kind', 'agent', 'id', a.id, 'name', a.name, 'confidential', true,
       'settings', jsonb_build_object('scopes', a.scopes, 'default_access_token_age', ${limits.agentAccessTokenLifetimeSeconds},
         'openid', '{"application_type": "m2m", "grant_types": ["client_credentials"]}'::jsonb),
-      'secrets', coalesce(v.secrets, '[]'), 'status', a.status) END AS row
+      'secrets', coalesce(v.secrets, '[]'), 'keys', coalesce(v.keys, '[]'), 'status', a.status) END AS row
   FROM (SELECT) one LEFT JOIN issuers i ON i.id = $1 LEFT JOIN agents a ON a.issuer_id = i.id AND a.id = $2
   LEFT JOIN LATERAL (
-    SELECT json_agg(json_build_object('id', id, 'hash', hash, 'expires_at', null) ORDER BY id) AS secrets,
+    SELECT
+      json_agg(json_build_object('id', id, 'hash', hash, 'expires_at', null) ORDER BY id)
+        FILTER (WHERE type = 'secret') AS secrets,
+      json_agg(json_build_object('verifierId', id, 'jwks', jwks, 'jwksUri', jwks_uri) ORDER BY id)
+        FILTER (WHERE type = 'public_key') AS keys,
       concat(a.updated_at, ' ', string_agg(id, ' ' ORDER BY id)) AS version
-    FROM agent_verifiers WHERE agent_id = a.id AND type = 'secret'
+    FROM agent_verifiers WHERE agent_id = a.id AND type IN ('secret', 'public_key')
   ) v ON a.id IS NOT NULL
   WHERE (i.status = 'active' AND v.version = $3) IS NOT TRUE`,
 }

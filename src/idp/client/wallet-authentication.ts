@@ -10,12 +10,16 @@ import { isId } from '../../kernel/ids.js'
 import { limits } from '../../kernel/limits.js'
 import { networkOf } from '../../kernel/network.js'
 import { randomSecret } from '../../platform/crypto/secrets.js'
-import { recordAgentAuthenticationFailed } from '../../resources/agents/authentication-events.js'
+import {
+  type AuthenticationMethod,
+  recordAgentAuthenticationFailed,
+} from '../../resources/agents/authentication-events.js'
 import { redeemChallenge, type SignedMessage } from '../../resources/agents/challenges.js'
 import type { OpenIdContext } from '../provider-types.js'
 import { consumeRateLimit } from '../rate-limits.js'
 import type { RequestContext } from '../request-context.js'
 import { type Form, formField } from '../request-input.js'
+import { JWT_BEARER_ASSERTION_TYPE } from './assertions/assertion.js'
 import { claimedClientId } from './authentication.js'
 
 export const CAIP_122_ASSERTION_TYPE = 'urn:gatehouse:params:oauth:client-assertion-type:caip-122'
@@ -67,6 +71,12 @@ function readAssertion(text: string): SignedMessage | undefined {
   return Object.keys(unknownMembers).length === 0 ? { message, signature, type } : undefined
 }
 
+/** How an agent authenticates with an assertion, by `client_assertion_type`. */
+const assertionMethods: Readonly<Record<string, AuthenticationMethod>> = {
+  [CAIP_122_ASSERTION_TYPE]: 'wallet',
+  [JWT_BEARER_ASSERTION_TYPE]: 'public_key',
+}
+
 /** Records the failed authentication of the agent that the request names, if any (docs/contract.md#event-records). */
 export async function recordClaimedAgentRefusal(
   { context, runtime }: RequestContext,
@@ -76,6 +86,6 @@ export async function recordClaimedAgentRefusal(
   const agentId = claimedClientId(ctx, form)
   if (!isId('agt', agentId)) return
   const { id: issuerId, accountId } = runtime.issuer
-  const method = formField(form, 'client_assertion_type') === CAIP_122_ASSERTION_TYPE ? 'wallet' : 'secret'
+  const method = assertionMethods[formField(form, 'client_assertion_type') ?? ''] ?? 'secret'
   await recordAgentAuthenticationFailed(context, { accountId, issuerId, agentId }, method)
 }

@@ -4,6 +4,8 @@
  */
 import { languages } from '../../kernel/language.js'
 import { dpopAlgorithms } from '../../platform/crypto/dpop.js'
+import { publicKeyAlgorithms } from '../../platform/crypto/public-keys.js'
+import { areClientAssertionsEnabled } from '../../resources/clients/authentication-method.js'
 import { type IssuerSettings, isFapi2 } from '../../resources/issuers/settings.js'
 import { claimsByScope } from '../account/claims-by-scope.js'
 import { areMetadataDocumentsEnabled } from '../client/metadata-documents/index.js'
@@ -12,6 +14,13 @@ import { acrValuesSupported } from '../login/acr.js'
 /** Claims of ID tokens that do not belong to a scope. */
 const tokenClaims = ['sub', 'iss', 'aud', 'exp', 'iat', 'auth_time', 'nonce', 'acr', 'amr', 'at_hash', 'sid']
 const membershipClaims = ['organizations', 'org_id']
+
+/** Required for each endpoint whose methods contain `private_key_jwt` (RFC 8414 section 2). */
+const assertionAlgorithms = {
+  token_endpoint_auth_signing_alg_values_supported: publicKeyAlgorithms,
+  introspection_endpoint_auth_signing_alg_values_supported: publicKeyAlgorithms,
+  revocation_endpoint_auth_signing_alg_values_supported: publicKeyAlgorithms,
+}
 
 /**
  * Creates the metadata of an issuer.
@@ -22,7 +31,13 @@ export function createIssuerMetadata(url: string, settings: IssuerSettings, docu
   // Clients use metadata documents only if the issuer says so, and only then the list has `none`
   // (docs/contract.md#client-id-metadata-documents).
   const supportsMetadataDocuments = areMetadataDocumentsEnabled(settings)
-  const confidentialMethods = ['client_secret_basic', 'client_secret_post']
+  // Client assertions are mentioned only if the issuer accepts them (docs/contract.md#client-assertions).
+  const supportsAssertions = areClientAssertionsEnabled({ settings })
+  const confidentialMethods = [
+    'client_secret_basic',
+    'client_secret_post',
+    ...(supportsAssertions ? ['private_key_jwt'] : []),
+  ]
   return {
     issuer: url,
     authorization_endpoint: `${url}/authorize`,
@@ -43,6 +58,7 @@ export function createIssuerMetadata(url: string, settings: IssuerSettings, docu
     token_endpoint_auth_methods_supported: [...confidentialMethods, ...(supportsMetadataDocuments ? ['none'] : [])],
     introspection_endpoint_auth_methods_supported: confidentialMethods,
     revocation_endpoint_auth_methods_supported: [...confidentialMethods, 'none'],
+    ...(supportsAssertions ? assertionAlgorithms : {}),
     ...(supportsMetadataDocuments ? { client_id_metadata_document_supported: true } : {}),
     code_challenge_methods_supported: ['S256'],
     dpop_signing_alg_values_supported: dpopAlgorithms,

@@ -1,5 +1,5 @@
-/** JSON Web Signatures in compact serialization (RFC 7515, RFC 7518, RFC 8037). */
-import { createPrivateKey, type KeyObject, sign, verify } from 'node:crypto'
+/** JSON Web Signatures in compact serialization (RFC 7515, RFC 7518, RFC 8037, RFC 9864). */
+import { constants, createPrivateKey, type KeyObject, sign, verify } from 'node:crypto'
 
 export interface JwtKey {
   kid: string
@@ -17,10 +17,15 @@ export interface ParsedJws {
 }
 
 const encodeSegment = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url')
-const digestOf = (alg: string): string | null => (alg === 'EdDSA' ? null : 'sha256')
-/** JWS encodes an ECDSA signature as R || S, not as DER (RFC 7518, section 3.4). */
-const signatureOptions = (alg: string, key: KeyObject) =>
-  alg === 'ES256' ? { key, dsaEncoding: 'ieee-p1363' as const } : { key }
+const digestOf = (alg: string): string | null => (alg === 'EdDSA' || alg === 'Ed25519' ? null : 'sha256')
+function signatureOptions(alg: string, key: KeyObject) {
+  // JWS encodes an ECDSA signature as R || S, not as DER (RFC 7518, section 3.4).
+  if (alg === 'ES256') return { key, dsaEncoding: 'ieee-p1363' as const }
+  // The salt of PS256 has the length of the digest (RFC 7518, section 3.5).
+  if (alg === 'PS256')
+    return { key, padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: constants.RSA_PSS_SALTLEN_DIGEST }
+  return { key }
+}
 
 /**
  * Signs data synchronously, because signing takes microseconds and the thread pool may be busy with password hashes.

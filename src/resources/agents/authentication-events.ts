@@ -5,7 +5,7 @@ import { recordEvent } from '../events/record-event.js'
 import type { AgentPath } from './agent.js'
 import { agentEventSubject } from './agents.js'
 
-export type AuthenticationMethod = 'secret' | 'wallet'
+export type AuthenticationMethod = 'secret' | 'wallet' | 'public_key'
 
 /**
  * Records `agent.authentication.succeeded` and the last use of the verifier. Call it in the transaction that issues the

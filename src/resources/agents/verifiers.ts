@@ -1,21 +1,24 @@
 /**
- * Verifiers of agents: wallets and secrets (docs/contract.md#agents). A secret is returned only when it is created, and
- * its SHA-256 is stored.
+ * Verifiers of agents: wallets, secrets and public keys (docs/contract.md#agents). A secret is returned only when it is
+ * created, and its SHA-256 is stored.
  */
+import type { z } from 'zod'
 import { badRequest, invalidField, notFound } from '../../kernel/errors.js'
 import { newId } from '../../kernel/ids.js'
-import { checkInput } from '../../kernel/input.js'
+import { checkInput, type WithoutUndefined } from '../../kernel/input.js'
 import { limits } from '../../kernel/limits.js'
 import { checkPageLimit, type Page, type PageRequest, toPage } from '../../kernel/pagination.js'
 import type { Context } from '../../platform/context.js'
 import { randomSecret, sha256 } from '../../platform/crypto/secrets.js'
-import { type Agent, type AgentVerifier, sql } from '../../platform/postgres/database.js'
+import { type Agent, type AgentVerifier, type Prisma, sql } from '../../platform/postgres/database.js'
 import { isDuplicate } from '../../platform/postgres/errors.js'
 import { transaction } from '../../platform/postgres/transaction.js'
 import { requireGrantableScopes } from '../authority.js'
+import { requireClientAssertionsEnabled } from '../clients/authentication-method.js'
+import { requireAllowedJwksUri } from '../clients/public-key-sets.js'
 import type { EventType } from '../events/event-catalog.js'
 import { recordEvent } from '../events/record-event.js'
-import { whereBelowCursor, whereIssuerNotDeleted } from '../resource-path.js'
+import { requireIssuer, whereBelowCursor, whereIssuerNotDeleted } from '../resource-path.js'
 import type { AgentPath, AgentVerifierPath } from './agent.js'
 import { getAgent } from './agents.js'
 import { createRules } from './verifier.js'
@@ -46,15 +49,17 @@ export async function listAgentVerifiers(
   return toPage(rows, limit)
 }
 
+type NewVerifier = WithoutUndefined<z.infer<typeof createRules>>
+
 export interface AgentVerifierWithSecret extends AgentVerifier {
-  /** The secret in plain text, which later responses do not contain; null for a wallet. */
+  /** The secret in plain text, which later responses do not contain; null for other verifiers. */
   secret: string | null
 }
 
 /**
  * Creates a verifier of an agent.
- * @throws invalid_request for a wallet that the agent already has, for an agent that is not active, or if the agent has
- *   `limits.maxVerifiersPerAgent` verifiers; insufficient_scope if the agent has scopes that the caller lacks, because
+ * @throws invalid_request for a wallet that the agent already has, for public keys if the issuer does not accept client
+ *   assertions, for an agent that is not active, or if the agent has `limits.maxVerifiersPerAgent` verifiers; insufficient_scope if the agent has scopes that the caller lacks, because
  *   the caller could act as the agent; not_found
  */
 export async function createAgentVerifier(
@@ -64,14 +69,13 @@ export async function createAgentVerifier(
 ): Promise<AgentVerifierWithSecret> {
   const values = checkInput(createRules, input)
   const secret = values.type === 'secret' ? randomSecret() : null
-  const columns =
-    values.type === 'wallet'
-      ? { ...values, addressKey: normalizeWalletAddress(values.network, values.address) }
-      : { ...values, hash: sha256(secret!) }
+  const columns = columnsOf(context, values, secret)
   try {
     return await transaction(context, async (tx) => {
       const agent = await lockActiveAgent(tx, path)
       requireGrantableScopes(tx, agent.scopes)
+      if (values.type === 'public_key')
+        requireClientAssertionsEnabled(await requireIssuer(tx, path), 'type', 'public_key')
       const count = await tx.db.agentVerifier.count({ where: { agentId: agent.id } })
       if (count >= limits.maxVerifiersPerAgent) {
         throw badRequest(`An agent can have at most ${limits.maxVerifiersPerAgent} verifiers. Delete one first.`)
@@ -88,6 +92,23 @@ export async function createAgentVerifier(
   } catch (error) {
     if (isDuplicate(error)) throw invalidField('address', 'duplicate', 'is already a wallet of this agent.')
     throw error
+  }
+}
+
+function columnsOf(context: Context, values: NewVerifier, secret: string | null) {
+  switch (values.type) {
+    case 'wallet':
+      return { ...values, addressKey: normalizeWalletAddress(values.network, values.address) }
+    case 'secret':
+      return { ...values, hash: sha256(secret!) }
+    case 'public_key': {
+      const { type, name, jwks, jwksUri } = values
+      if (jwks && jwksUri !== undefined)
+        throw invalidField('jwksUri', 'invalid_value', 'is not allowed together with jwks. Set only one.')
+      if (!jwks && jwksUri === undefined) throw invalidField('jwks', 'required', 'or jwks_uri is required.')
+      if (jwksUri !== undefined) requireAllowedJwksUri(context, 'jwksUri', jwksUri)
+      return { type, name, ...(jwks ? { jwks: jwks as Prisma.InputJsonObject } : { jwksUri: jwksUri! }) }
+    }
   }
 }
 

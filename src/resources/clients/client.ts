@@ -36,7 +36,8 @@ export class Client {
   @Property(() => ClientType, { description: 'A label, which has no effect.', create: 'required' })
   type!: keyof typeof ClientType
   @Property(() => Boolean, {
-    description: 'Whether the client has a secret. A public client, such as a single-page application, has none.',
+    description:
+      'Whether the client authenticates, with a secret or a private key. A public client, such as a single-page application, does not.',
     create: 'required',
   })
   confidential!: boolean
@@ -69,7 +70,7 @@ export class Client {
   metadata!: object
   @Property(() => String, {
     description:
-      'The client secret. Only the response to the creation or rotation of the secret contains it. For a new confidential client it can be given as 32 to 256 printable ASCII characters without spaces; by default, it is generated.',
+      'The client secret. Only the response to the creation or rotation of the secret contains it. For a new confidential client it can be given as 32 to 256 printable ASCII characters without spaces; by default, it is generated. A client that authenticates with `private_key_jwt` has no secret.',
     nullable: true,
     once: true,
     rule: fieldSchemas.secret,

@@ -15,6 +15,7 @@ import { changesBetween } from '../events/event-fields.js'
 import { recordEvent } from '../events/record-event.js'
 import { initialSecrets, resolveSecret, rotateSecrets, type StoredSecret } from '../keys/rotating-secret.js'
 import { updateWithOptimisticLock } from '../optimistic-lock.js'
+import { requireRecentSignIn } from '../recent-sign-in.js'
 import {
   type InIssuer,
   newestFirst,
@@ -23,6 +24,7 @@ import {
   whereOlderThanCursor,
 } from '../resource-path.js'
 import { searchNames } from '../search.js'
+import { changesAuthentication, requireUsableAuthenticationMethod, usesPrivateKeyJwt } from './authentication-method.js'
 import { type ClientFilter, type ClientPath, createRules, updateRules } from './client.js'
 import { requireGrantableClientScopes, requireTokenExchangeAuthority } from './client-authority.js'
 import { requireAllowedRedirectUris } from './redirect-uri-rules.js'
@@ -81,12 +83,16 @@ export async function getClient(context: Context, path: ClientPath): Promise<Cli
 }
 
 export interface ClientWithSecret extends Client {
-  /** The secret in plain text, which later responses do not contain; null for a public client. */
+  /**
+   * The secret in plain text, which later responses do not contain; null for a public client, and for a client that
+   * authenticates with `private_key_jwt`.
+   */
   secret: string | null
 }
 
 /**
- * Registers a client. A confidential client gets the secret in the input or a generated one.
+ * Registers a client. A confidential client gets the secret in the input or a generated one, unless it authenticates with
+ * `private_key_jwt`.
  * @throws invalid_request, insufficient_scope, not_found
  */
 export async function createClient(context: Context, path: InIssuer, input: unknown): Promise<ClientWithSecret> {
@@ -97,9 +103,14 @@ export async function createClient(context: Context, path: InIssuer, input: unkn
   if (!values.confidential && requestedSecret !== null) {
     throw invalidField('secret', 'not_allowed', 'is only allowed for confidential clients.')
   }
-  const secret = values.confidential ? resolveSecret('secret', requestedSecret) : null
+  if (usesPrivateKeyJwt(settings) && requestedSecret !== null)
+    throw invalidField('secret', 'not_allowed', 'is not allowed with token_endpoint_auth_method private_key_jwt.')
+  const hasSecret = values.confidential && !usesPrivateKeyJwt(settings)
+  const secret = hasSecret ? resolveSecret('secret', requestedSecret) : null
   return transaction(context, async (tx) => {
-    requireAllowedRedirectUris(await requireIssuer(tx, path), settings)
+    const issuer = await requireIssuer(tx, path)
+    requireAllowedRedirectUris(issuer, settings)
+    requireUsableAuthenticationMethod(tx, issuer, settings)
     await checkOrganizations(tx, path, settings)
     const client = await tx.db.client.create({
       data: {
@@ -140,14 +151,20 @@ export async function updateClient(
     const merged =
       settings || isEnabling ? checkClientSettings(client.confidential, mergePatch(before, settings ?? {})) : undefined
     if (merged) {
-      await requireGrantableClientScopes(tx, client, merged, isEnabling ? undefined : before)
+      const isCredentialChange = changesAuthentication(before, merged)
+      await requireGrantableClientScopes(tx, client, merged, isEnabling || isCredentialChange ? undefined : before)
+      if (isCredentialChange) requireRecentSignIn(context)
       requireTokenExchangeAuthority(context, before, merged)
-      requireAllowedRedirectUris(await requireIssuer(tx, path), merged)
+      const issuer = await requireIssuer(tx, path)
+      requireAllowedRedirectUris(issuer, merged)
+      requireUsableAuthenticationMethod(tx, issuer, merged, before)
       await checkOrganizations(tx, path, merged, before)
     }
     return {
       ...values,
       ...(merged && { settings: merged as Prisma.InputJsonObject }),
+      // A secret that was valid before must not become valid again if the method changes back.
+      ...(merged && usesPrivateKeyJwt(merged) && { secrets: [] }),
       ...(metadata && { metadata: metadata as Prisma.InputJsonObject }),
     }
   })
@@ -179,13 +196,17 @@ export async function deleteClientsOf(context: Context, { issuerId }: InIssuer):
 
 /**
  * Rotates the secret of a client. The old secret stays valid for `limits.secretRotationOverlap`.
- * @throws invalid_request for a public client; insufficient_scope if the client has scopes that the caller lacks,
+ * @throws invalid_request for a public client and for a client that authenticates with `private_key_jwt`; insufficient_scope if the client has scopes that the caller lacks,
  *   because the caller could act as the client; not_found
  */
 export async function rotateClientSecret(context: Context, path: ClientPath): Promise<ClientWithSecret> {
   const secret = resolveSecret('secret', null)
   const client = await updateClientRow(context, path, 'client.secret.rotated', undefined, async (row, tx) => {
     if (!row.confidential) throw badRequest('This client is public and has no secret to rotate.')
+    if (usesPrivateKeyJwt(clientSettingsOf(row)))
+      throw badRequest(
+        'This client authenticates with private_key_jwt and has no secret. Change settings.openid.jwks or jwks_uri to replace its keys.',
+      )
     await requireGrantableClientScopes(tx, row, clientSettingsOf(row))
     return {
       secrets: rotateSecrets(

@@ -7,6 +7,7 @@ import { type ErrorDetail, invalidFields } from '../../kernel/errors.js'
 import { checkInput, fieldSchemas } from '../../kernel/input.js'
 import { limits } from '../../kernel/limits.js'
 import { isResourceUri } from '../../kernel/uri.js'
+import { authenticationMethodErrors, authenticationRules } from './authentication-method.js'
 import { type ApplicationType, redirectUriError, redirectUriErrors } from './redirect-uris.js'
 
 export const TOKEN_EXCHANGE = 'urn:ietf:params:oauth:grant-type:token-exchange'
@@ -67,6 +68,7 @@ const openidRules = z.looseObject(
       .array(z.literal('code', 'must be code.'), 'must be an array of response types.')
       .max(1, 'must have at most 1 entry.')
       .optional(),
+    ...authenticationRules,
     response_signature_alg: z.enum(algorithms, `must be one of ${algorithms.join(', ')}.`).optional(),
     allowed_audiences: stringListRule(limits.maxAllowedAudiences).optional(),
     allowed_resources: resourceRules.optional(),
@@ -214,6 +216,7 @@ function openidErrors(confidential: boolean, settings: ClientSettings): ErrorDet
   const errors = [
     ...redirectUriErrors('settings.openid.redirect_uris', type, redirect_uris),
     ...redirectUriErrors('settings.openid.post_logout_redirect_uris', type, post_logout_redirect_uris),
+    ...authenticationMethodErrors(confidential, settings.openid ?? {}, grants.includes(TOKEN_EXCHANGE)),
   ]
   const addError = (key: string, message: string) =>
     errors.push({ field: `settings.openid.${key}`, code: 'invalid_value', message })

@@ -6,6 +6,7 @@ import { z } from 'zod'
 import { fieldSchemas } from '../../kernel/input.js'
 import { languages } from '../../kernel/language.js'
 import { limits } from '../../kernel/limits.js'
+import { clientAssertionsSchema } from '../clients/authentication-method.js'
 import { redirectUriRulesSchema } from '../clients/redirect-uri-rules.js'
 import { resourceRules } from '../clients/settings.js'
 
@@ -105,6 +106,7 @@ export const issuerSettingsRules = z.looseObject(
                 allowed_scopes: fieldSchemas.scopes.optional(),
               })
               .optional(),
+            client_assertions: clientAssertionsSchema.optional(),
           })
           .optional(),
       })

@@ -1,0 +1,3 @@
+-- AlterTable
+ALTER TABLE "agent_verifiers" ADD COLUMN     "jwks" JSONB,
+ADD COLUMN     "jwks_uri" TEXT;
