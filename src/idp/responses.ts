@@ -63,8 +63,6 @@ export async function amendResponse(
   if (route.name === 'introspect' && ctx.status === 200) ctx.body = await introspectionResponse(request, ctx, form)
   const body = ctx.body as { error?: string; error_description?: string; scope?: string } | undefined
   if (body?.error === 'invalid_client') {
-    const problem = request.clientAssertion?.problem
-    if (problem !== undefined) body.error_description = `client authentication failed: ${problem}`
     await countUncheckedClientFailure(request, ctx, form)
     await recordClaimedAgentRefusal(request, ctx, form)
   }
@@ -78,6 +76,9 @@ export async function amendResponse(
   }
   // RFC 6749 section 5.2: if client authentication is missing, the error is `invalid_client`.
   if (body.error_description === 'no client authentication mechanism provided') body.error = 'invalid_client'
+  const problem = request.clientAssertion?.problem
+  if (body.error === 'invalid_client' && problem !== undefined)
+    body.error_description = `client authentication failed: ${problem}`
   if (body.error === 'invalid_redirect_uri') body.error = 'invalid_request'
   if (body.error === 'invalid_client') ctx.status = 401
   // OAuthError has only these two members (docs/contract.md#errors). oidc-provider also sends `scope`, the refused

@@ -103,6 +103,7 @@ export async function verifyClientAssertion(
   const signer = await findSigner(request, assertion, sources)
   if ('reason' in signer) return signer
   // 2. Use the `jti`.
+  // biome-ignore lint/correctness/useHookAtTopLevel: it is not a React hook
   const isFirstUse = await useOnce(request, 'ClientAssertion', `${client.id} ${assertion.id}`, assertion.expiresAt)
   if (isFirstUse) return signer
   presented.problem = 'the client assertion was used before; each assertion needs a new jti'
