@@ -92,7 +92,7 @@ const refused = {
 const deniedDetail = (clientId: string, at = realm): Promise<string> =>
   waitUntil('the event of the refused request is recorded', async () => {
     const { data } = expectStatus(
-      await at.tenant.owner.get(`${at.tenant.A}/events?event_type=token.denied&client_id=${clientId}`),
+      await at.tenant.owner.get(`${at.tenant.A}/events?event_types=token.denied&client_id=${clientId}`),
       200,
     )
     return (data as AnyJson[])[0]?.data.error_detail
