@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals
 import pg from 'pg'
 import { createRestrictedKey, createTenant, expectStatus, type Tenant } from '../setup/actors.js'
 import type { AnyJson } from '../setup/api.js'
+import { createClientKey } from '../setup/client-assertions.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
 import { eventsOfTarget, rowsAsText, storedIdempotentResponses } from './stored-rows.js'
 
@@ -206,6 +207,8 @@ describe('verifiers of agents', () => {
       address: `0x${'b'.repeat(40)}`,
       network: 'eip155:8453',
       algorithm: null,
+      jwks: null,
+      jwks_uri: null,
       last_used_at: null,
       secret: null,
       created_at: expect.any(Number),
@@ -296,6 +299,66 @@ describe('verifiers of agents', () => {
     }
     expectStatus(await tenant.owner.delete(`${path}/${data.id}`), 204)
     expect((await eventsOfTarget(app, data.id)).at(-1)).toMatchObject({ type: 'agent.verifier.deleted', agentId: id })
+  })
+
+  describe('public keys', () => {
+    const key = createClientKey()
+    const jwks = { keys: [key.jwk] }
+    const uri = 'https://agents.example.com/jwks.json'
+    const enable = (enabled: boolean) => {
+      const settings = { security: { openid_policy: { client_assertions: { enabled } } } }
+      return tenant.owner.patch(tenant.I, { settings })
+    }
+    beforeAll(async () => {
+      expectStatus(await enable(true), 200)
+    })
+
+    test('a verifier shows jwks or jwks_uri, is recorded as an event, and can be removed', async () => {
+      const { id } = await create()
+      const path = `${agents}/${id}/verifiers`
+      const first = expectStatus(await tenant.owner.post(path, { type: 'public_key', name: 'Cluster', jwks }), 201).data
+      expect(first).toMatchObject({ type: 'public_key', name: 'Cluster', jwks, jwks_uri: null, secret: null })
+      expect(first).toMatchObject({ address: null, network: null, algorithm: null, last_used_at: null })
+      const body = { type: 'public_key', name: null, jwks_uri: uri }
+      const second = expectStatus(await tenant.owner.post(path, body), 201).data
+      expect(second).toMatchObject({ jwks: null, jwks_uri: uri })
+      const { data: listed } = expectStatus(await tenant.owner.get(path), 200)
+      expect(listed.map((one: AnyJson) => ({ ...one, secret: null }))).toEqual([second, first])
+      expect(expectStatus(await tenant.owner.get(`${agents}/${id}`), 200).data.verifiers).toEqual(['public_key'])
+      expectStatus(await tenant.owner.delete(`${path}/${first.id}`), 204)
+      const events = await eventsOfTarget(app, first.id)
+      expect(events.map(({ type, data }) => [type, data])).toEqual([
+        ['agent.verifier.created', { type: 'public_key' }],
+        ['agent.verifier.deleted', { type: 'public_key' }],
+      ])
+    })
+
+    const privateJwk = key.privateKey.export({ format: 'jwk' })
+    test.each<[string, object, string[]]>([
+      ['neither jwks nor jwks_uri', {}, ['jwks']],
+      ['both', { jwks, jwks_uri: uri }, ['jwks_uri']],
+      ['a private key', { jwks: { keys: [privateJwk] } }, ['jwks.keys[0].d']],
+      ['no key', { jwks: { keys: [] } }, ['jwks.keys']],
+      ['no name', { jwks, name: undefined }, ['name']],
+      ['an http jwks_uri', { jwks_uri: 'http://agents.example.com/jwks.json' }, ['jwks_uri']],
+      ['a private jwks_uri', { jwks_uri: 'https://10.0.0.1/jwks.json' }, ['jwks_uri']],
+      ['a secret', { jwks, secret: 'mine' }, ['secret']],
+      ['an address', { jwks, address: '0x' }, ['address']],
+    ])('%s is 400', async (_, more, fields) => {
+      const { id } = await create()
+      const body = { type: 'public_key', name: null, ...more }
+      const refused = await tenant.owner.post(`${agents}/${id}/verifiers`, body)
+      expect({ status: refused.status, fields: errorFieldsOf(refused) }).toEqual({ status: 400, fields })
+    })
+
+    test('while the issuer does not accept client assertions, creating one is 400 and names the setting', async () => {
+      const { id } = await create()
+      expectStatus(await enable(false), 200)
+      const refused = await tenant.owner.post(`${agents}/${id}/verifiers`, { type: 'public_key', name: null, jwks })
+      expectStatus(await enable(true), 200)
+      expect({ status: refused.status, fields: errorFieldsOf(refused) }).toEqual({ status: 400, fields: ['type'] })
+      expect(refused.body.error_description).toContain('settings.security.openid_policy.client_assertions.enabled')
+    })
   })
 
   test('a repeated POST with the same Idempotency-Key: a secret is created again and never stored, a wallet is replayed', async () => {

@@ -117,6 +117,21 @@ test.each([
   expect(await afterSignInExpires(() => codeOf(mutation))).not.toBe(STALE)
 })
 
+test('changing the authentication method or the keys of a client requires a new sign-in, like rotating its secret', async () => {
+  const { home } = (await (await browser.request(`${app.baseUrl}/console/session`)).json()) as AnyJson
+  const at = `accountId: "${home.accountId}", issuerId: "${home.issuerId}"`
+  const settings = 'settings: { openid: { token_endpoint_auth_method: "client_secret_post" } }'
+  const input = 'name: "x", type: internal, confidential: true, settings: {}'
+  const { data } = await graphqlRequest(`mutation { createClient(${at}, input: { ${input} }) { id } }`)
+  const update = (values: string) =>
+    codeOf(`updateClient(${at}, clientId: "${data.createClient.id}", input: { ${values} }) { id }`)
+  expect(await afterSignInExpires(() => update(settings))).toBe(STALE)
+  expect(await afterSignInExpires(() => update('name: "y"'))).toBeUndefined()
+  expect(await update(settings)).toBeUndefined()
+  // The method stays the same.
+  expect(await afterSignInExpires(() => update(settings))).toBeUndefined()
+})
+
 test('an update that keeps the owner of an account is not a transfer', async () => {
   const { errors } = await afterSignInExpires(() =>
     graphqlRequest(

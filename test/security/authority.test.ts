@@ -13,6 +13,7 @@ import {
 import { createAccount, createRestrictedKey, createTenant, createUser, expectStatus } from '../setup/actors.js'
 import type { AnyJson, ApiClient, ApiResponse } from '../setup/api.js'
 import { createApiClient } from '../setup/api.js'
+import { createClientKey } from '../setup/client-assertions.js'
 import { createSession } from '../setup/sessions.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
 
@@ -272,6 +273,63 @@ describe('webhooks', () => {
       expectStatus(await weak.patch(path, change), 200)
     expectRefused(await weak.patch(path, { status: 'active' }), 'events:read')
     expectStatus(await fixture.owner.delete(path), 204)
+  })
+})
+
+describe('keys and the authentication method of a client or agent are credentials', () => {
+  const LACKED = 'issuers.clients:manage'
+  const uri = 'https://evil.example/jwks.json'
+  const privateKeyJwt = (keys: object) => ({ openid: { token_endpoint_auth_method: 'private_key_jwt', ...keys } })
+  const jwks = { keys: [createClientKey().jwk] }
+
+  beforeAll(async () => {
+    const settings = { security: { openid_policy: { client_assertions: { enabled: true } } } }
+    expectStatus(await fixture.owner.patch(fixture.I, { settings }), 200)
+  })
+
+  test('changing them requires the platform scopes of the client, as rotating its secret does', async () => {
+    const scopes = [LACKED]
+    const clients = `${fixture.I}/clients`
+    const create = async (settings: object) =>
+      `${clients}/${expectStatus(await fixture.owner.post(clients, confidentialClient({ settings })), 201).data.id}`
+    const withSecret = await create({ scopes })
+    const withKeys = await create({ scopes, ...privateKeyJwt({ jwks }) })
+    const withUri = await create({ scopes, ...privateKeyJwt({ jwks_uri: 'https://keys.example.com/jwks.json' }) })
+    const weak = await keyWithScopes('issuers.clients:write')
+    const attacks: [string, object][] = [
+      [withSecret, privateKeyJwt({ jwks })],
+      [withSecret, privateKeyJwt({ jwks_uri: uri })],
+      [withSecret, { openid: { token_endpoint_auth_method: 'client_secret_post' } }],
+      [withKeys, { openid: { jwks: { keys: [createClientKey().jwk] } } }],
+      [withKeys, { openid: { jwks: null, jwks_uri: uri } }],
+      [withKeys, { openid: { token_endpoint_auth_method: null, jwks: null } }],
+      [withUri, { openid: { jwks_uri: uri } }],
+      [withUri, { openid: { jwks_uri: null, jwks } }],
+    ]
+    for (const [path, settings] of attacks) expectRefused(await weak.patch(path, { settings }), LACKED)
+    for (const path of [withSecret, withKeys, withUri])
+      expectStatus(await weak.patch(path, { description: 'A new description' }), 200)
+    // The same settings change nothing.
+    expectStatus(await weak.patch(withKeys, { settings: privateKeyJwt({ jwks }) }), 200)
+    const strongKey = await keyWithScopes('issuers.clients:manage')
+    for (const [path, settings] of attacks.slice(0, 1)) expectStatus(await strongKey.patch(path, { settings }), 200)
+  })
+
+  test('creating a client with keys requires the scopes of the client', async () => {
+    const weak = await keyWithScopes('issuers.clients:write')
+    const body = confidentialClient({ settings: { scopes: [LACKED], ...privateKeyJwt({ jwks_uri: uri }) } })
+    expectRefused(await weak.post(`${fixture.I}/clients`, body), LACKED)
+  })
+
+  test('adding public keys to an agent requires the platform scopes of the agent', async () => {
+    const body = { name: 'A', scopes: [LACKED] }
+    const agent = expectStatus(await fixture.owner.post(`${fixture.I}/agents`, body), 201).data.id
+    const weak = await keyWithScopes('issuers.agents.verifiers:manage')
+    const path = `${fixture.I}/agents/${agent}/verifiers`
+    for (const keys of [{ jwks }, { jwks_uri: uri }]) {
+      expectRefused(await weak.post(path, { type: 'public_key', name: null, ...keys }), LACKED)
+      expectStatus(await fixture.owner.post(path, { type: 'public_key', name: null, ...keys }), 201)
+    }
   })
 })
 

@@ -161,6 +161,13 @@ const rows: Row[] = [
   },
   { operation: 'updateClient', scopes: ['issuers.clients:write'], body: { settings: strong }, missing: LACKED },
   {
+    operation: 'updateClient',
+    scopes: ['issuers.clients:write'],
+    given: patch(client, { settings: strong }),
+    body: { settings: { openid: { token_endpoint_auth_method: 'client_secret_post' } } },
+    missing: LACKED,
+  },
+  {
     operation: 'rotateClientSecret',
     scopes: ['issuers.clients:write'],
     given: patch(client, { settings: strong }),

@@ -103,8 +103,8 @@ function permissionsOfApiKeys({ keys, orgs }: Rows, hashes: Set<string>): Attack
 }
 
 /**
- * Permissions of clients and agents whose secret the attacker knows, and of clients with a redirect URI of the
- * attacker.
+ * Permissions of clients and agents whose secret the attacker knows or whose keys the attacker publishes, and of clients
+ * with a redirect URI of the attacker.
  */
 function permissionsOfClientsAndAgents(
   { clients, agents, issuers }: Rows,
@@ -113,15 +113,22 @@ function permissionsOfClientsAndAgents(
 ): AttackerPermission[] {
   const isIssuerActive = ({ issuerId }: { issuerId: string }) => issuers.some(({ id }) => id === issuerId)
   const ofClients = clients.filter(isIssuerActive).flatMap(({ id, accountId, issuerId, settings, secrets }) => {
-    const { scopes = [], openid } = settings as { scopes?: string[]; openid?: { redirect_uris?: string[] } }
-    const known = (secrets as { hash: string }[]).some(({ hash }) => hashes.has(hash))
+    const { scopes = [], openid } = settings as {
+      scopes?: string[]
+      openid?: { redirect_uris?: string[]; jwks_uri?: string }
+    }
+    const known =
+      (secrets as { hash: string }[]).some(({ hash }) => hashes.has(hash)) ||
+      isAttackerControlled(openid?.jwks_uri ?? '', assets)
     const redirectsToAttacker = openid?.redirect_uris?.some((uri) => isAttackerControlled(uri, assets)) ?? false
     return known || redirectsToAttacker
       ? [{ accountId, issuerId, orgId: null, scopes, obtainedBy: `client ${id}` }]
       : []
   })
   const ofAgents = agents.filter(isIssuerActive).flatMap(({ id, accountId, issuerId, scopes, verifiers }) => {
-    const known = verifiers.some(({ hash }) => hash !== null && hashes.has(hash))
+    const known = verifiers.some(
+      ({ hash, jwksUri }) => (hash !== null && hashes.has(hash)) || isAttackerControlled(jwksUri ?? '', assets),
+    )
     return known ? [{ accountId, issuerId, orgId: null, scopes, obtainedBy: `agent ${id}` }] : []
   })
   return [...ofClients, ...ofAgents]

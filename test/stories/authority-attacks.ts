@@ -389,7 +389,7 @@ async function removeAllIn(
 }
 
 const strictSettings = {
-  security: { mfa_required: true },
+  security: { mfa_required: true, openid_policy: { client_assertions: { enabled: true } } },
   signup: { mode: 'invite_only', allowed_domains: ['corp.example'] },
 }
 
@@ -521,6 +521,7 @@ const hostileFieldValues: Record<string, (ids: FixtureIds) => unknown[]> = {
     { link_by_email: true },
     { scopes: EVERYTHING },
     { openid: { redirect_uris: [`https://${HOST}/cb`] } },
+    { openid: { token_endpoint_auth_method: 'private_key_jwt', jwks_uri: `https://${HOST}/jwks.json` } },
   ],
 }
 
@@ -536,6 +537,7 @@ const hostileInputs: Record<string, (ids: FixtureIds) => object[]> = {
     },
     { name: uniqueName('Evil'), method: 'passkey', enabledSignup: true },
   ],
+  createAgentVerifier: () => [{ type: 'public_key', name: null, jwksUri: `https://${HOST}/jwks.json` }],
   createVerifier: () => [
     { type: 'password', name: null, password: PASSWORD },
     { type: 'totp_enrollment', name: null, issuerName: 'Evil' },
@@ -547,6 +549,15 @@ const hostileInputs: Record<string, (ids: FixtureIds) => object[]> = {
   ],
   createClient: () => [
     { name: 'Evil', type: 'internal', confidential: true, secret: SECRET, settings: { scopes: EVERYTHING } },
+    {
+      name: 'Evil',
+      type: 'internal',
+      confidential: true,
+      settings: {
+        scopes: EVERYTHING,
+        openid: { token_endpoint_auth_method: 'private_key_jwt', jwks_uri: `https://${HOST}/jwks.json` },
+      },
+    },
   ],
   updateUser: () => [
     { username: `${uniqueName('me')}@${HOST}`, usernameType: 'email', emailVerified: true },
