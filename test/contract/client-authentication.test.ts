@@ -1,6 +1,6 @@
 /**
  * The settings of client authentication: token_endpoint_auth_method, jwks and jwks_uri (docs/contract.md#clients,
- * docs/contract.md#private_key_jwt).
+ * docs/contract.md#client-assertions).
  */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { createTenant, expectStatus, type Tenant } from '../setup/actors.js'

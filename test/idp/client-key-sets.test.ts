@@ -1,4 +1,4 @@
-/** Public keys at the jwks_uri of a client or agent (docs/contract.md#private_key_jwt, docs/contract.md#outbound-requests). */
+/** Public keys at the jwks_uri of a client or agent (docs/contract.md#client-assertions, docs/contract.md#outbound-requests). */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, LookupFunction } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'

@@ -1,4 +1,4 @@
-/** Client authentication with private_key_jwt (docs/contract.md#private_key_jwt). */
+/** Client authentication with private_key_jwt (docs/contract.md#client-assertions). */
 import { createHmac, createPublicKey, randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import * as openid from 'openid-client'

@@ -1,4 +1,4 @@
-/** The checks of client assertions that do not depend on the client (docs/contract.md#private_key_jwt). */
+/** The checks of client assertions that do not depend on the client (docs/contract.md#client-assertions). */
 import { expect, test } from '@jest/globals'
 import { assertionSubject, readAssertion } from '../../src/idp/client/assertions/assertion.js'
 import { createClientKey, signAssertion } from '../setup/client-assertions.js'

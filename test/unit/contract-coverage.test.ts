@@ -98,6 +98,7 @@ const coverage: Record<string, readonly string[]> = {
   'Client credentials grant': ['idp/tokens', 'idp/grants/agents'],
   'Introspection and revocation': ['idp/tokens', 'idp/revocation'],
   'Client ID metadata documents': ['idp/client-id-metadata-documents'],
+  'Client assertions': ['idp/private-key-jwt', 'idp/client-key-sets', 'idp/grants/agent-public-keys', 'contract/client-authentication'],
   'Session check': ['idp/session', 'browser/session-check'],
   Logout: ['idp/revocation'],
   'Back-channel logout': ['idp/backchannel-logout'],

@@ -1,6 +1,6 @@
 /**
  * How a client authenticates: the settings `openid.token_endpoint_auth_method`, `openid.jwks` and `openid.jwks_uri`
- * (docs/contract.md#private_key_jwt), and the setting of the issuer that allows client assertions.
+ * (docs/contract.md#client-assertions), and the setting of the issuer that allows client assertions.
  */
 import { z } from 'zod'
 import { canonicalJson } from '../../kernel/canonical-json.js'
@@ -66,7 +66,7 @@ export function authenticationMethodErrors(
   return []
 }
 
-/** Returns whether an issuer accepts client assertions (docs/contract.md#private_key_jwt). */
+/** Returns whether an issuer accepts client assertions (docs/contract.md#client-assertions). */
 export function areClientAssertionsEnabled({ settings }: { settings: unknown }): boolean {
   const { security } = settings as {
     security?: { openid_policy?: { client_assertions?: z.infer<typeof clientAssertionsSchema> } }

@@ -1,6 +1,6 @@
 /**
  * The setting rules of public keys: `jwks` and `jwks_uri` of clients and of verifiers of agents
- * (docs/contract.md#private_key_jwt).
+ * (docs/contract.md#client-assertions).
  */
 import { z } from 'zod'
 import { invalidField } from '../../kernel/errors.js'

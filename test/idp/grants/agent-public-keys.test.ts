@@ -1,5 +1,5 @@
 /**
- * Agents at the token endpoint with public keys (docs/contract.md#agents, docs/contract.md#private_key_jwt,
+ * Agents at the token endpoint with public keys (docs/contract.md#agents, docs/contract.md#client-assertions,
  * docs/contract.md#event-records).
  */
 import { createServer, type Server } from 'node:http'

@@ -1,5 +1,5 @@
 /**
- * Reads client assertions and checks what does not depend on the client (docs/contract.md#private_key_jwt, RFC 7523
+ * Reads client assertions and checks what does not depend on the client (docs/contract.md#client-assertions, RFC 7523
  * section 3, RFC 8725).
  */
 import { limits } from '../../../kernel/limits.js'

@@ -1,5 +1,5 @@
 /**
- * Client authentication with `private_key_jwt` (docs/contract.md#private_key_jwt, OpenID Connect Core 1.0 section 9, RFC
+ * Client authentication with `private_key_jwt` (docs/contract.md#client-assertions, OpenID Connect Core 1.0 section 9, RFC
  * 7523), for clients and agents. Gatehouse verifies the assertion instead of oidc-provider, because an agent can have
  * several authentication methods, and because replays must be detected in all processes. As with wallet assertions, the
  * assertion is replaced in the form by a random client secret, which `compareClientSecret` accepts if the assertion is

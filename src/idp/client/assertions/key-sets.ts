@@ -1,6 +1,6 @@
 /**
  * The public keys of clients and agents, from their settings or from their `jwks_uri`
- * (docs/contract.md#private_key_jwt). Key sets are requested with the outbound client and cached in memory.
+ * (docs/contract.md#client-assertions). Key sets are requested with the outbound client and cached in memory.
  */
 import { LRUCache } from 'lru-cache'
 import { limits } from '../../../kernel/limits.js'
