@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import type { Page } from 'playwright-core'
 import { createTenant, expectStatus, type Tenant } from '../setup/actors.js'
+import { createClientKey } from '../setup/client-assertions.js'
 import { accessibilityViolations } from './accessibility.js'
 import { ADMIN, addEntry, type ConsoleFixture, signInAsAdministrator, startConsoleFixture } from './console-fixture.js'
 
@@ -201,7 +202,7 @@ test('an organization API key shows its secret once, and can be restricted, rota
   await page.getByText('revoked').first().waitFor()
 })
 
-test('an agent can be created, get a secret and a wallet, and be suspended with a reason', async () => {
+test('an agent can be created, get a secret, public keys and a wallet, and be suspended with a reason', async () => {
   await page.goto(at(`${issuer}/agents`))
   await page.getByRole('heading', { name: 'No agents yet' }).waitFor()
   await page.getByRole('button', { name: 'Create agent' }).first().click()
@@ -211,6 +212,25 @@ test('an agent can be created, get a secret and a wallet, and be suspended with 
   await page.getByRole('button', { name: 'Create secret' }).first().click()
   await page.getByRole('dialog').getByRole('button', { name: 'Create secret' }).click()
   await secretsOf('Agent secret')
+  await page.getByRole('button', { name: 'Add public key' }).click()
+  const publicKey = page.getByRole('dialog', { name: 'Add public key' })
+  const addPublicKey = () => publicKey.getByRole('button', { name: 'Add public key' }).click()
+  const jwks = publicKey.getByLabel('Public keys')
+  await addPublicKey()
+  await publicKey.getByText('Public keys is required.').waitFor()
+  await jwks.fill(JSON.stringify({ keys: [createClientKey().jwk] }))
+  await addPublicKey()
+  await publicKey.getByText(/settings\.security\.openid_policy\.client_assertions\.enabled/).waitFor()
+  const settings = { security: { openid_policy: { client_assertions: { enabled: true } } } }
+  expectStatus(await tenant.owner.patch(tenant.I, { settings }), 200)
+  await addPublicKey()
+  const credentials = page.getByRole('table', { name: 'Credentials' })
+  await credentials.getByText('Public key').first().waitFor()
+  await page.getByRole('button', { name: 'Add public key' }).click()
+  await publicKey.getByLabel('JWKS URL').fill('https://agents.example.com/jwks.json')
+  await jwks.waitFor({ state: 'hidden' })
+  await addPublicKey()
+  await credentials.getByText('https://agents.example.com/jwks.json').waitFor()
   await page.getByRole('button', { name: 'Add wallet' }).click()
   const wallet = page.getByRole('dialog', { name: 'Add wallet' })
   await wallet.getByLabel('Network').fill('eip155:1')

@@ -1,10 +1,10 @@
-/** The credentials of an agent: secrets, and wallets whose private key the agent has. */
+/** The credentials of an agent: secrets, and public keys and wallets whose private key the agent has. */
 import { ActionIcon, Alert, Button, Group } from '@mantine/core'
 import { agentVerifiers, createAgentVerifier, deleteAgentVerifier } from 'documents/agents'
 import type { CreateAgentVerifierInput } from 'documents/types'
 import { useState } from 'react'
 import { ConfirmDialog } from '../../components/confirm-dialog'
-import { Icon } from '../../components/icon'
+import { Icon, type IconName } from '../../components/icon'
 import { SecretDialog } from '../../components/secret'
 import { RelativeTime } from '../../components/values'
 import { useConsoleContext } from '../../console-context'
@@ -34,13 +34,43 @@ const walletFields: Field<CreateAgentVerifierInput>[] = [
   },
   { kind: 'text', path: 'address', label: 'Address', required: true, placeholder: '0x…' },
 ]
+const publicKeyFields: Field<CreateAgentVerifierInput>[] = [
+  { kind: 'text', path: 'name', label: 'Name', placeholder: 'Production cluster' },
+  {
+    kind: 'url',
+    path: 'jwksUri',
+    label: 'JWKS URL',
+    placeholder: 'https://agents.example.com/jwks.json',
+    hint: 'The address of the public keys as a JSON Web Key Set. Keys at this address can be rotated without a change here.',
+  },
+  {
+    kind: 'json',
+    path: 'jwks',
+    label: 'Public keys',
+    required: true,
+    hint: 'Without a JWKS URL: a JSON Web Key Set {"keys": […]} with EC P-256, Ed25519 or RSA keys. Never enter a private key.',
+    visibleWhen: ({ jwksUri }) => !jwksUri,
+  },
+]
+
+type VerifierType = CreateAgentVerifierInput['type']
+
+/** How credentials of each type are shown and created. */
+const kinds: Record<
+  VerifierType,
+  { icon: IconName; name: string; create: string; fields: Field<CreateAgentVerifierInput>[] }
+> = {
+  secret: { icon: 'key', name: 'Secret', create: 'Create secret', fields: secretFields },
+  public_key: { icon: 'code', name: 'Public key', create: 'Add public key', fields: publicKeyFields },
+  wallet: { icon: 'card', name: 'Wallet', create: 'Add wallet', fields: walletFields },
+}
 const typenames = ['AgentVerifier', 'Agent']
 
 /** @param isReadOnly true if the agent is not active. The credentials of such an agent cannot be changed. */
 export function AgentVerifiers({ agentId, isReadOnly }: { agentId: string; isReadOnly: boolean }) {
   const { accountId, issuerId, may } = useConsoleContext()
   const mutate = useMutation()
-  const [adding, setAdding] = useState<'secret' | 'wallet'>()
+  const [adding, setAdding] = useState<VerifierType>()
   const [secret, setSecret] = useState<string>()
   const [removing, setRemoving] = useState<{ id: string; label: string }>()
   const ids = { accountId, issuerId, agentId }
@@ -49,7 +79,7 @@ export function AgentVerifiers({ agentId, isReadOnly }: { agentId: string; isRea
     const { createAgentVerifier: created } = await mutate(
       createAgentVerifier,
       { ...ids, input },
-      { typenames, ...(adding === 'wallet' && { successMessage: 'Wallet added' }) },
+      { typenames, ...(adding !== 'secret' && { successMessage: `${kinds[adding!].name} added` }) },
     )
     setAdding(undefined)
     if (created.secret) setSecret(created.secret)
@@ -67,9 +97,16 @@ export function AgentVerifiers({ agentId, isReadOnly }: { agentId: string; isRea
           <Button leftSection={<Icon name="key" />} onClick={() => setAdding('secret')}>
             Create secret
           </Button>
-          <Button variant="default" leftSection={<Icon name="card" />} onClick={() => setAdding('wallet')}>
-            Add wallet
-          </Button>
+          {(['public_key', 'wallet'] as const).map((type) => (
+            <Button
+              key={type}
+              variant="default"
+              leftSection={<Icon name={kinds[type].icon} />}
+              onClick={() => setAdding(type)}
+            >
+              {kinds[type].create}
+            </Button>
+          ))}
         </Group>
       )}
       <List
@@ -81,11 +118,11 @@ export function AgentVerifiers({ agentId, isReadOnly }: { agentId: string; isRea
         columns={[
           {
             header: 'Type',
-            cell: ({ type, name, address, algorithm }) => (
+            cell: ({ type, name, address, algorithm, jwksUri }) => (
               <NameCell
-                mark={<Icon name={type === 'wallet' ? 'card' : 'key'} />}
-                name={name ?? (type === 'wallet' ? 'Wallet' : 'Secret')}
-                text={address ?? `stored as ${algorithm} hash`}
+                mark={<Icon name={kinds[type].icon} />}
+                name={name ?? kinds[type].name}
+                text={address ?? jwksUri ?? (algorithm === null ? 'public key' : `stored as ${algorithm} hash`)}
               />
             ),
           },
@@ -107,8 +144,8 @@ export function AgentVerifiers({ agentId, isReadOnly }: { agentId: string; isRea
                 <ActionIcon
                   variant="subtle"
                   color="red"
-                  aria-label={`Remove ${name ?? type}`}
-                  onClick={() => setRemoving({ id, label: name ?? type })}
+                  aria-label={`Remove ${name ?? kinds[type].name}`}
+                  onClick={() => setRemoving({ id, label: name ?? kinds[type].name })}
                 >
                   <Icon name="trash" />
                 </ActionIcon>
@@ -118,15 +155,15 @@ export function AgentVerifiers({ agentId, isReadOnly }: { agentId: string; isRea
         empty={{
           icon: 'key',
           title: 'No credentials yet',
-          text: 'The agent cannot sign in. Create a secret if the program can store a secret, or add the wallet whose private key the program has.',
+          text: 'The agent cannot sign in. Create a secret if the program can store a secret, or add a public key or wallet whose private key the program has.',
           ...(canAdd && { action: 'Create secret', onAction: () => setAdding('secret') }),
         }}
       />
       {adding && (
         <CreateDialog
-          title={adding === 'secret' ? 'Create secret' : 'Add wallet'}
-          fields={adding === 'secret' ? secretFields : walletFields}
-          submitLabel={adding === 'secret' ? 'Create secret' : 'Add wallet'}
+          title={kinds[adding].create}
+          fields={kinds[adding].fields}
+          submitLabel={kinds[adding].create}
           create={add}
           onClose={() => setAdding(undefined)}
         />
