@@ -219,6 +219,8 @@ test('an agent can be created, get a secret, public keys and a wallet, and be su
   await addPublicKey()
   await publicKey.getByText('Public keys is required.').waitFor()
   await jwks.fill(JSON.stringify({ keys: [createClientKey().jwk] }))
+  // The field formats its text and grows when it loses the focus, which moves the button.
+  await jwks.blur()
   await addPublicKey()
   await publicKey.getByText(/settings\.security\.openid_policy\.client_assertions\.enabled/).waitFor()
   const settings = { security: { openid_policy: { client_assertions: { enabled: true } } } }
