@@ -11,6 +11,7 @@ import { claimsByScope } from './account/claims-by-scope.js'
 import { clientRowOf } from './client/client.js'
 import { isOriginAllowed } from './client/cors.js'
 import { redirectUriRefusalReason } from './client/redirect-uris.js'
+import { requireSecurityProfile } from './client/security-profile.js'
 import { DENIED_ERROR } from './denials.js'
 import type { GrantType, TokenRequestHandler } from './grants/grant.js'
 import { grantTypes } from './grants/index.js'
@@ -212,6 +213,7 @@ export function createProvider({ config }: Gatehouse): OpenIdProvider {
     const handle: TokenRequestHandler = withRequest(async (request, ctx) => {
       await consumeTokenRateLimit(request, ctx)
       requireNoOrgParameter(ctx, grant)
+      requireSecurityProfile(request, ctx)
       requireProofHeader(request, ctx)
       await grant.handle(request, ctx, libraryHandler)
     })

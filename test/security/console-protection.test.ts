@@ -51,6 +51,11 @@ async function expectConsoleSignInToWork(): Promise<void> {
 }
 
 describe('the console issuer', () => {
+  test('cannot have the profile fapi2, with which the console could not sign in', async () => {
+    const settings = { security: { openid_policy: { profile: 'fapi2' } } }
+    expect(await app.operator.patch(I, { settings })).toMatchObject(refused(/cannot have the profile fapi2/))
+  })
+
   test('cannot be deleted, by /v1 or GraphQL', async () => {
     expect(await app.operator.delete(I)).toMatchObject(refused(/console signs in at this issuer.*cannot be deleted/))
     const { accountId, issuerId } = realm.tenant

@@ -24,7 +24,7 @@ import {
   isTokenExchangeActor,
   TOKEN_EXCHANGE,
 } from '../../resources/clients/settings.js'
-import { metadataDocumentPolicyOf } from '../../resources/issuers/settings.js'
+import { isFapi2, metadataDocumentPolicyOf } from '../../resources/issuers/settings.js'
 import type { StoredSecret } from '../../resources/keys/rotating-secret.js'
 import type { IssuerSnapshot } from '../issuer/runtime.js'
 import type { OpenIdClient } from '../provider-types.js'
@@ -260,7 +260,10 @@ export function createClientFinder(
   provider: Provider,
   grantTypes: readonly string[],
 ): (request: RequestContext, id: unknown) => Promise<OpenIdClient | undefined> {
-  const clientsByRow = new WeakMap<ClientRow, OpenIdClient>()
+  const [clientsByRow, fapi2ClientsByRow] = [
+    new WeakMap<ClientRow, OpenIdClient>(),
+    new WeakMap<ClientRow, OpenIdClient>(),
+  ]
   const Client = provider.Client as unknown as new (metadata: ClientMetadata) => OpenIdClient
   return async (request, id) => {
     if (typeof id !== 'string') return undefined
@@ -270,18 +273,27 @@ export function createClientFinder(
     // (docs/contract.md#states-and-transitions).
     const isDeletedAtUserinfo = row.status === 'deleted' && Provider.ctx?.oidc.route === 'userinfo'
     if (row.status !== 'active' && !isDeletedAtUserinfo) return undefined
-    let client = clientsByRow.get(row)
+    const followsFapi2 = isFapi2(request.runtime.issuer.settings)
+    const cachedClients = followsFapi2 ? fapi2ClientsByRow : clientsByRow
+    let client = cachedClients.get(row)
     if (!client) {
-      client = new Client(clientMetadataOf(row, grantTypes))
-      clientsByRow.set(row, client)
+      client = new Client(clientMetadataOf(row, grantTypes, followsFapi2))
+      cachedClients.set(row, client)
       rowsByClient.set(client, row)
     }
     return client
   }
 }
 
-/** Converts a client to the metadata of OpenID Connect Dynamic Client Registration 1.0, which oidc-provider reads. */
-function clientMetadataOf(row: ClientRow, supportedGrantTypes: readonly string[]): ClientMetadata {
+/**
+ * Converts a client to the metadata of OpenID Connect Dynamic Client Registration 1.0, which oidc-provider reads.
+ * @param followsFapi2 whether the issuer has the profile `fapi2`
+ */
+function clientMetadataOf(
+  row: ClientRow,
+  supportedGrantTypes: readonly string[],
+  followsFapi2: boolean,
+): ClientMetadata {
   const { openid = {} } = row.settings
   const redirectUris = openid.redirect_uris ?? []
   // A client without redirect URIs cannot sign users in, but can use other grants than `authorization_code`.
@@ -304,7 +316,7 @@ function clientMetadataOf(row: ClientRow, supportedGrantTypes: readonly string[]
     response_types: hasRedirectUris && grantTypesOf(row).includes('authorization_code') ? ['code'] : [],
     redirect_uris: redirectUris,
     id_token_signed_response_alg: openid.response_signature_alg ?? 'ES256',
-    require_pushed_authorization_requests: openid.require_pushed_authorization_requests ?? false,
+    require_pushed_authorization_requests: followsFapi2 || openid.require_pushed_authorization_requests === true,
     dpop_bound_access_tokens: openid.dpop_bound_access_tokens ?? false,
   }
 }

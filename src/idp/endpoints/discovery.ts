@@ -4,10 +4,10 @@
  */
 import { languages } from '../../kernel/language.js'
 import { dpopAlgorithms } from '../../platform/crypto/dpop.js'
-import { publicKeyAlgorithms } from '../../platform/crypto/public-keys.js'
 import { areClientAssertionsEnabled } from '../../resources/clients/authentication-method.js'
 import { type IssuerSettings, isFapi2 } from '../../resources/issuers/settings.js'
 import { claimsByScope } from '../account/claims-by-scope.js'
+import { assertionAlgorithms } from '../client/assertions/assertion.js'
 import { areMetadataDocumentsEnabled } from '../client/metadata-documents/index.js'
 import { acrValuesSupported } from '../login/acr.js'
 
@@ -15,12 +15,12 @@ import { acrValuesSupported } from '../login/acr.js'
 const tokenClaims = ['sub', 'iss', 'aud', 'exp', 'iat', 'auth_time', 'nonce', 'acr', 'amr', 'at_hash', 'sid']
 const membershipClaims = ['organizations', 'org_id']
 
-/** Required for each endpoint whose methods contain `private_key_jwt` (RFC 8414 section 2). */
-const assertionAlgorithms = {
-  token_endpoint_auth_signing_alg_values_supported: publicKeyAlgorithms,
-  introspection_endpoint_auth_signing_alg_values_supported: publicKeyAlgorithms,
-  revocation_endpoint_auth_signing_alg_values_supported: publicKeyAlgorithms,
-}
+/** Returns what is required for each endpoint whose methods contain `private_key_jwt` (RFC 8414 section 2). */
+const algorithmMembers = (algorithms: readonly string[]) => ({
+  token_endpoint_auth_signing_alg_values_supported: algorithms,
+  introspection_endpoint_auth_signing_alg_values_supported: algorithms,
+  revocation_endpoint_auth_signing_alg_values_supported: algorithms,
+})
 
 /**
  * Creates the metadata of an issuer.
@@ -33,9 +33,9 @@ export function createIssuerMetadata(url: string, settings: IssuerSettings, docu
   const supportsMetadataDocuments = areMetadataDocumentsEnabled(settings)
   // Client assertions are mentioned only if the issuer accepts them (docs/contract.md#client-assertions).
   const supportsAssertions = areClientAssertionsEnabled({ settings })
+  const followsFapi2 = isFapi2(settings)
   const confidentialMethods = [
-    'client_secret_basic',
-    'client_secret_post',
+    ...(followsFapi2 ? [] : ['client_secret_basic', 'client_secret_post']),
     ...(supportsAssertions ? ['private_key_jwt'] : []),
   ]
   return {
@@ -57,8 +57,8 @@ export function createIssuerMetadata(url: string, settings: IssuerSettings, docu
     id_token_signing_alg_values_supported: ['ES256', 'RS256', 'EdDSA'],
     token_endpoint_auth_methods_supported: [...confidentialMethods, ...(supportsMetadataDocuments ? ['none'] : [])],
     introspection_endpoint_auth_methods_supported: confidentialMethods,
-    revocation_endpoint_auth_methods_supported: [...confidentialMethods, 'none'],
-    ...(supportsAssertions ? assertionAlgorithms : {}),
+    revocation_endpoint_auth_methods_supported: [...confidentialMethods, ...(followsFapi2 ? [] : ['none'])],
+    ...(supportsAssertions ? algorithmMembers(assertionAlgorithms(followsFapi2)) : {}),
     ...(supportsMetadataDocuments ? { client_id_metadata_document_supported: true } : {}),
     code_challenge_methods_supported: ['S256'],
     dpop_signing_alg_values_supported: dpopAlgorithms,
@@ -67,7 +67,7 @@ export function createIssuerMetadata(url: string, settings: IssuerSettings, docu
     acr_values_supported: acrValuesSupported,
     prompt_values_supported: ['none', 'login', 'consent', 'select_account', 'create'],
     ui_locales_supported: languages,
-    ...(isFapi2(settings) ? { require_pushed_authorization_requests: true } : {}),
+    ...(followsFapi2 ? { require_pushed_authorization_requests: true } : {}),
     // Must be present, because the default is true (OpenID Connect Discovery 1.0 section 3).
     request_uri_parameter_supported: false,
     authorization_response_iss_parameter_supported: true,

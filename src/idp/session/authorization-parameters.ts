@@ -5,9 +5,9 @@
 import { errors } from 'oidc-provider'
 import { unsafeInputError } from '../../kernel/safe-json.js'
 import { maySelectOrganization } from '../../resources/clients/organization-restriction.js'
-import { isFapi2 } from '../../resources/issuers/settings.js'
 import { clientRowOf, restrictionOfClient } from '../client/client.js'
 import { metadataDocumentAllowances } from '../client/metadata-documents/index.js'
+import { requireSecurityProfile } from '../client/security-profile.js'
 import { type OpenIdClient, type OpenIdContext, textParameter } from '../provider-types.js'
 import { consumeTokenRateLimit } from '../rate-limits.js'
 import type { RequestContext } from '../request-context.js'
@@ -19,20 +19,16 @@ import { OFFLINE_ACCESS } from '../token/tokens.js'
  * @throws InvalidTarget, InvalidRequest; InvalidDpopProof and ApiError too_many_requests for a pushed request
  */
 export async function checkRequestParameters(request: RequestContext, ctx: OpenIdContext): Promise<void> {
-  const { params, entities, route } = ctx.oidc
+  const { params, route } = ctx.oidc
   if (route === 'pushed_authorization_request') {
     await consumeTokenRateLimit(request, ctx)
+    requireSecurityProfile(request, ctx)
     checkProofHeader(request, ctx)
   }
   // With a resource, oidc-provider would silently ignore the audience.
   if (params?.['resource'] !== undefined && textParameter(ctx, 'audience') !== undefined)
     throw new errors.InvalidTarget('audience and resource cannot be requested together')
   requireKeyThumbprint(ctx)
-  if (!isFapi2(request.runtime.issuer.settings)) return
-  if (route === 'authorization' && !entities['PushedAuthorizationRequest'])
-    throw new errors.InvalidRequest(
-      'this issuer requires pushed authorization requests; send the parameters to pushed_authorization_request_endpoint',
-    )
 }
 
 /** Checks whether the request has the scope `offline_access` and the client may use refresh tokens. */

@@ -66,12 +66,16 @@ export function authenticationMethodErrors(
   return []
 }
 
-/** Returns whether an issuer accepts client assertions (docs/contract.md#client-assertions). */
+/**
+ * Returns whether an issuer accepts client assertions (docs/contract.md#client-assertions), which the profile `fapi2`
+ * requires.
+ */
 export function areClientAssertionsEnabled({ settings }: { settings: unknown }): boolean {
   const { security } = settings as {
-    security?: { openid_policy?: { client_assertions?: z.infer<typeof clientAssertionsSchema> } }
+    security?: { openid_policy?: { client_assertions?: z.infer<typeof clientAssertionsSchema>; profile?: unknown } }
   }
-  return security?.openid_policy?.client_assertions?.enabled === true
+  const { client_assertions, profile } = security?.openid_policy ?? {}
+  return client_assertions?.enabled === true || profile === 'fapi2'
 }
 
 /**

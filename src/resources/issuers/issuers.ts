@@ -26,7 +26,13 @@ import {
 } from '../resource-path.js'
 import { searchNames } from '../search.js'
 import { createRules, type IssuerStatus, updateRules } from './issuer.js'
-import { defaultIssuerSettings, issuerSettingsOf, issuerSettingsRules, metadataDocumentPolicyOf } from './settings.js'
+import {
+  defaultIssuerSettings,
+  isFapi2,
+  issuerSettingsOf,
+  issuerSettingsRules,
+  metadataDocumentPolicyOf,
+} from './settings.js'
 import { claimKeyPairs, publishInitialKeys } from './signing-keys.js'
 import { hasWeakerSettings } from './weaker-settings.js'
 
@@ -111,6 +117,7 @@ export async function updateIssuer(
     checkStatusChange(context, values.status, issuer.status)
     if (values.status !== undefined && values.status !== 'active')
       await requireNotConsoleResource(tx, 'issuer_id', issuer.id, `be ${values.status}`)
+    if (merged && isFapi2(merged)) await requireNotConsoleResource(tx, 'issuer_id', issuer.id, 'have the profile fapi2')
     return {
       ...values,
       ...(merged && { settings: merged as Prisma.InputJsonObject }),

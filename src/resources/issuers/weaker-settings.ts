@@ -53,6 +53,7 @@ const weakeningRules: readonly [path: string, absent: unknown, isWeaker: IsWeake
   [`${METADATA_DOCUMENT_POLICY}.organization_policy`, 'all', movedTowards('all', 'selected', 'none')],
   [`${METADATA_DOCUMENT_POLICY}.allowed_resources`, [], hasAddedEntries],
   [`${METADATA_DOCUMENT_POLICY}.allowed_scopes`, [], hasAddedEntries],
+  ['security.openid_policy.profile', null, (before, after) => before === 'fapi2' && after !== 'fapi2'],
   ['signup.mode', 'open', movedTowards('open', 'invite_only')],
   ['signup.allowed_domains', [], allowsMore('empty')],
   ['signup.blocked_domains', [], hasRemovedEntries],

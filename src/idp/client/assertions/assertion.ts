@@ -72,14 +72,14 @@ export function readAssertion(text: string, expected: AssertionExpectation): Cli
 }
 
 /** FAPI 2.0 Security Profile section 5.4.1 does not allow RSASSA-PKCS1-v1_5. */
-const algorithmsOf = (isFapi2: boolean): readonly string[] =>
+export const assertionAlgorithms = (isFapi2: boolean): readonly string[] =>
   publicKeyAlgorithms.filter((alg) => !isFapi2 || alg !== 'RS256')
 
 /** Explicit types keep other JWTs that the same key has signed from being used as assertions (RFC 8725 section 3.11). */
 const assertionTypes = ['jwt', 'client-authentication+jwt', 'application/client-authentication+jwt']
 
 function headerProblem({ header: { alg, typ } }: ParsedJws, { isFapi2 }: AssertionExpectation): string | undefined {
-  const algorithms = algorithmsOf(isFapi2)
+  const algorithms = assertionAlgorithms(isFapi2)
   if (!algorithms.includes(alg as string)) return `alg of the client assertion must be one of ${algorithms.join(', ')}`
   if (typ !== undefined && !assertionTypes.includes(String(typ).toLowerCase()))
     return 'typ of the client assertion must be JWT, client-authentication+jwt or absent'

@@ -9,6 +9,7 @@ import type { Context as KoaContext } from 'koa'
 import { isSignedByOneOf } from '../../../platform/crypto/public-keys.js'
 import { randomSecret } from '../../../platform/crypto/secrets.js'
 import { areClientAssertionsEnabled, usesPrivateKeyJwt } from '../../../resources/clients/authentication-method.js'
+import { isFapi2 } from '../../../resources/issuers/settings.js'
 import type { IssuerRuntime } from '../../issuer/runtime.js'
 import type { RequestContext } from '../../request-context.js'
 import { type Form, formField } from '../../request-input.js'
@@ -57,11 +58,11 @@ function checkAssertion(
       'client assertions are not enabled at this issuer; see settings.security.openid_policy.client_assertions'
     return { assertion: undefined, problem }
   }
-  const isFapi2 = runtime.issuer.settings.security?.openid_policy?.['profile'] === 'fapi2'
+  const followsFapi2 = isFapi2(runtime.issuer.settings)
   const result = readAssertion(text, {
     clientId: formField(form, 'client_id'),
-    isAudience: (audience) => isAudienceOf(runtime, audience, isFapi2 ? [] : endpointsOf(ctx)),
-    isFapi2,
+    isAudience: (audience) => isAudienceOf(runtime, audience, followsFapi2 ? [] : endpointsOf(ctx)),
+    isFapi2: followsFapi2,
     now: context.now(),
   })
   return 'problem' in result ? { assertion: undefined, ...result } : { assertion: result }
