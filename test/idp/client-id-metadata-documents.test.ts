@@ -107,7 +107,7 @@ test('off by default: the client is unknown and nothing is fetched', async () =>
 
 test('a document with dpop_bound_access_tokens requires a DPoP proof (docs/contract.md#sender-constrained-tokens)', async () => {
   const { status, body } = await tokensOf(publish({ dpop_bound_access_tokens: true }))
-  expect([status, body.error]).toEqual([400, 'invalid_dpop_proof'])
+  expect([status, body.error]).toEqual([400, 'invalid_request'])
 })
 
 test('the metadata documents list the feature while it is enabled; when it is disabled, tokens become invalid immediately', async () => {

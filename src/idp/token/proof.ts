@@ -9,12 +9,12 @@ import type { RequestContext } from '../request-context.js'
 /**
  * Requires a proof for a token request of a client with `dpop_bound_access_tokens`, or at an issuer with the profile
  * `fapi2`, and checks the proof with `checkProofHeader`.
- * @throws InvalidDpopProof
+ * @throws InvalidRequest without a proof; InvalidDpopProof
  */
 export function requireProofHeader(request: RequestContext, ctx: OpenIdContext): void {
   const isRequired = ctx.oidc.client?.dpopBoundAccessTokens || isFapi2(request.runtime.issuer.settings)
   if (isRequired && proofHeaderOf(ctx.req) === undefined)
-    throw new errors.InvalidDpopProof('this client must send a DPoP proof with each token request, in the header DPoP')
+    throw new errors.InvalidRequest('this client must send a DPoP proof with each token request, in the header DPoP')
   checkProofHeader(request, ctx)
 }
 
