@@ -7,7 +7,6 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { expectStatus } from '../setup/actors.js'
 import { createProofKey, type ProofKey } from '../setup/dpop.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
-import { waitUntil } from '../setup/wait-until.js'
 import {
   jwtClaims,
   PASSWORD,
