@@ -144,14 +144,15 @@ function scopeRequirements(): { scope: string; route: string | undefined; field:
     Object.values(type?.getFields() ?? {}),
   )
   return roots.flatMap((field) => {
-    const { scope, additionalScope } = requiredPermissionOf(field) ?? {}
+    const permission = requiredPermissionOf(field)
+    const scopes = permission ? [permission.scope, ...(permission.additionalScopes ?? [])] : []
     const route = routes.find((candidate) => rootFieldName(candidate) === field.name)
     const shown = route?.path
       .replace('/v1/accounts/{account_id}', 'A')
       .replace('A/issuers/{issuer_id}', 'I')
       .replace('I/organizations/{org_id}', 'O')
     const requirement = { field: field.name, route: route && `${route.method} ${shown}` }
-    return [scope, additionalScope].flatMap((name) => (name === undefined ? [] : [{ scope: name, ...requirement }]))
+    return scopes.map((scope) => ({ scope, ...requirement }))
   })
 }
 

@@ -10,6 +10,7 @@ import { registerJobMetrics } from './platform/jobs/job-status.js'
 import { type BackgroundWorker, startPeriodicJobs } from './platform/jobs/periodic-jobs.js'
 import { startQueueWorker } from './platform/jobs/queue.js'
 import { startSpareKeyRefill } from './resources/issuers/signing-keys.js'
+import { setTokenPreviewer, type TokenPreviewer } from './resources/issuers/token-preview.js'
 import { registerDeliveryMetrics } from './resources/webhooks/delivery-metrics.js'
 import { startWebhookDelivery } from './resources/webhooks/delivery-worker.js'
 import { schedule, tasks } from './schedule.js'
@@ -71,6 +72,7 @@ export async function createApp(gatehouse: Gatehouse, roles: readonly Role[]): P
   const coreApi = roles.includes('core')
     ? await (await import('./server/core-api.js')).mountCoreApi(gatehouse, () => idp)
     : undefined
+  if (coreApi) setTokenPreviewer(gatehouse, loadTokenPreviewer(gatehouse))
   const idpApi = roles.includes('idp') ? (await import('./idp/index.js')).createIdp(gatehouse) : undefined
   if (coreApi) {
     closeHandlers.push(...coreApi.closeHandlers)
@@ -109,6 +111,18 @@ export async function createApp(gatehouse: Gatehouse, roles: readonly Role[]): P
       clearTimeout(deadline)
       for (const close of closeHandlers.reverse()) await close()
     },
+  }
+}
+
+/**
+ * Returns a function that previews tokens. It imports oidc-provider on its first call, because a process without the
+ * role `idp` seldom needs it.
+ */
+function loadTokenPreviewer(gatehouse: Gatehouse): TokenPreviewer {
+  let loading: Promise<TokenPreviewer> | undefined
+  return async (context, request) => {
+    loading ??= import('./idp/token/preview.js').then(({ createTokenPreviewer }) => createTokenPreviewer(gatehouse))
+    return (await loading)(context, request)
   }
 }
 

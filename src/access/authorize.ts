@@ -20,8 +20,8 @@ export interface ResourcePath {
 /** The permission that a root or relation field requires, from its decorators. */
 export interface RequiredPermission {
   scope: string
-  /** A second required scope. */
-  additionalScope?: string
+  /** Further required scopes. */
+  additionalScopes?: readonly string[]
   operatorOnly?: boolean
   /**
    * True for a relation field of an organization that returns resources of its issuer, such as `member.user`. The
@@ -56,8 +56,8 @@ export async function authorize(
     throw new ApiError('forbidden', 'This operation requires an operator of this deployment.')
   const scopes = await effectiveScopes(context, path)
   if (scopes === null) throw notFound('resource')
-  for (const scope of [permission.scope, permission.additionalScope])
-    if (scope !== undefined && !coversScope(scopes, scope)) throw insufficientScope(scope)
+  for (const scope of [permission.scope, ...(permission.additionalScopes ?? [])])
+    if (!coversScope(scopes, scope)) throw insufficientScope(scope)
   return scopes === actor.scopes ? context : { ...context, actor: { ...actor, scopes } }
 }
 

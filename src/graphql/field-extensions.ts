@@ -12,10 +12,10 @@ export const extensionsOf = (field: GraphQLField<unknown, Context>): FieldExtens
 
 /** Returns the permission that a field requires; undefined if its decorators declare none. */
 export function requiredPermissionOf(field: GraphQLField<unknown, Context>): RequiredPermission | undefined {
-  const { scope, additionalScope, operatorOnly, movesToIssuer } = extensionsOf(field)
+  const { scope, additionalScopes, operatorOnly, movesToIssuer } = extensionsOf(field)
   if (scope === undefined) return undefined
   const permission: RequiredPermission = { scope }
-  if (additionalScope) permission.additionalScope = additionalScope
+  if (additionalScopes) permission.additionalScopes = additionalScopes
   if (operatorOnly) permission.operatorOnly = operatorOnly
   if (movesToIssuer) permission.movesToIssuer = movesToIssuer
   return permission

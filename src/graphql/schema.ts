@@ -29,6 +29,7 @@ import { AccountHealthResolver, IssuerHealthResolver } from '../resources/health
 import { AuthMethodResolver } from '../resources/issuers/auth-methods.graphql.js'
 import { issuerRelationResolvers } from '../resources/issuers/issuer-relations.graphql.js'
 import { IssuerResolver } from '../resources/issuers/issuers.graphql.js'
+import { TokenPreviewResolver } from '../resources/issuers/token-preview.graphql.js'
 import {
   AccountApiKeyResolver,
   ApiKeyResolver,
@@ -79,6 +80,7 @@ const resolvers = [
   IssuerHealthResolver,
   AuthMethodResolver,
   ClientResolver,
+  TokenPreviewResolver,
   UserResolver,
   SessionUserResolver,
   PersonalTokenUserResolver,

@@ -6,6 +6,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Actor } from '../kernel/context.js'
 import type { Context } from '../platform/context.js'
 import type { AuthenticationMethod } from '../resources/agents/authentication-events.js'
+import type { OmittedClaim } from '../resources/claims/custom-claims.js'
 import type { AccountRow } from './account/account-row.js'
 import type { PresentedAssertion } from './client/assertions/assertion.js'
 import type { IssuerRuntime } from './issuer/runtime.js'
@@ -41,6 +42,8 @@ export interface RequestContext {
    * before the query, and in other requests.
    */
   prefetched?: { kind: string; id: string; result: Promise<ArtifactRow | undefined> }
+  /** Set for a token preview: called for each custom claim that is left out. */
+  readonly onOmittedClaim?: (omission: OmittedClaim) => void
   /** How the agent authenticated; undefined before that, and for clients that are not agents. */
   authenticatedAgent?: { verifierId: string; method: AuthenticationMethod }
 }

@@ -45,7 +45,7 @@ export interface RelationPermission {
 /** GraphQL field extensions, which the decorators in this file set and src/graphql/field-extensions.ts reads. */
 export interface FieldExtensions {
   scope?: FieldScope
-  additionalScope?: PlatformScope
+  additionalScopes?: readonly PlatformScope[]
   operatorOnly?: boolean
   movesToIssuer?: boolean
   permissionOfParent?: (parent: never) => RelationPermission
@@ -76,9 +76,8 @@ const guardExtensions = (extensions: FieldExtensions) => Extensions({ ...extensi
 /** Declares the required scope of a root or relation field, for example `@Scope('issuers.clients', 'read')`. */
 export const Scope = (stem: ScopeResource, action: ScopeAction) => guardExtensions({ scope: `${stem}:${action}` })
 
-/** Declares a second scope that a root field requires. */
-export const AdditionalScope = (stem: ScopeResource, action: ScopeAction) =>
-  guardExtensions({ additionalScope: `${stem}:${action}` })
+/** Declares further scopes that a root field requires. */
+export const AdditionalScopes = (...scopes: PlatformScope[]) => guardExtensions({ additionalScopes: scopes })
 
 /**
  * Like `@Scope`, for a relation from a resource of an organization to a resource of the issuer, such as `user` of a

@@ -226,11 +226,10 @@ const header = (name: string, description: string, schema: Json): Json => ({
 })
 
 function requiredScopesText({ field }: Operation): string {
-  const { scope, additionalScope } = requiredPermissionOf(field)!
+  const { scope, additionalScopes = [] } = requiredPermissionOf(field)!
   if (scope === 'authenticated') return 'Requires a credential, but no scope.'
-  return additionalScope
-    ? `Requires the scopes \`${scope}\` and \`${additionalScope}\`.`
-    : `Requires the scope \`${scope}\`.`
+  const scopes = [scope, ...additionalScopes].map((name) => `\`${name}\``)
+  return `Requires the scope${scopes.length === 1 ? '' : 's'} ${scopes.join(' and ')}.`
 }
 
 function successResponse(

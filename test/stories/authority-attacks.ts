@@ -721,12 +721,9 @@ const testedMutations = mutations
 
 /** Returns minimal sets of scopes that permit a mutation: with the required scope, and with `manage` of its stem. */
 function scopeSets(field: Field): string[][] {
-  const { scope, additionalScope } = requiredPermissionOf(field)!
+  const { scope, additionalScopes = [] } = requiredPermissionOf(field)!
   const manage = scope.replace(/:\w+$/, ':manage')
-  return [scope, ...(manage === scope ? [] : [manage])].map((mainScope) => [
-    mainScope,
-    ...(additionalScope ? [additionalScope] : []),
-  ])
+  return [scope, ...(manage === scope ? [] : [manage])].map((mainScope) => [mainScope, ...additionalScopes])
 }
 
 /** Registers one test for each mutation. `where` completes the name of the tests. */

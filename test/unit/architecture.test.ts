@@ -48,7 +48,7 @@ const containerOrder = [
   [''],
   ['events', 'keys', 'messages'],
   ['payments', 'webhooks', 'domains', 'notes', 'sessions', 'credentials'],
-  ['clients', 'users', 'agents'],
+  ['claims', 'clients', 'users', 'agents'],
   ['organizations'],
   ['issuers'],
   ['accounts'],

@@ -1,12 +1,14 @@
 /** Users as accounts of oidc-provider. */
 import { type Account, errors } from 'oidc-provider'
 import type { BatchQuery } from '../../platform/postgres/query-coalescing.js'
+import { needsMemberships } from '../../resources/claims/custom-claims.js'
+import { profileClaims } from '../../resources/claims/profile-claims.js'
 import { clientRowOf, restrictionOfClient } from '../client/client.js'
 import type { OpenIdClient } from '../provider-types.js'
 import type { RequestContext } from '../request-context.js'
+import { type CustomClaimReader, customClaimReader, customClaimsFor, customClaimsKey } from '../token/custom-claims.js'
 import { type MembershipClaims, membershipClaims } from '../token/membership-claims.js'
 import { type AccountRow, accountColumnsSql } from './account-row.js'
-import { claimsByScope } from './claims-by-scope.js'
 
 export interface UserAccount extends Account {
   username: string
@@ -16,6 +18,8 @@ export interface UserAccount extends Account {
   orgId: string | null
   /** Claims of access and ID tokens; empty unless the account was read for a code or a refresh token. */
   membershipClaims: MembershipClaims
+  /** Creates the custom claims of the client. */
+  customClaims: CustomClaimReader
 }
 
 /** The code or token that oidc-provider passes to `findAccount` with the subject. */
@@ -54,51 +58,45 @@ export async function findAccount(
   const { context, runtime, tokenUser } = request
   const isRedeemed = token?.kind === 'AuthorizationCode' || token?.kind === 'RefreshToken'
   const sid = token?.sid ?? null
-  let user = isRedeemed && tokenUser?.id === sub && tokenUser.sessionId === sid ? tokenUser : undefined
+  const clientRow = token && client && clientRowOf(client)
+  let user = tokenUser?.id === sub && tokenUser.sessionId === sid ? tokenUser : undefined
   if (!user) {
-    const values = [runtime.issuer.id, sub, sid, isRedeemed]
+    const includesMemberships =
+      isRedeemed || (clientRow !== undefined && needsMemberships(customClaimsFor(request, clientRow), 'userinfo'))
+    const values = [runtime.issuer.id, sub, sid, includesMemberships]
     ;[user] = await context.database.queryCoalesced<AccountRow & Record<string, unknown>>(accountQuery, values)
   }
   if (!user) return undefined
   const { username, sessionExpiresAt, orgId } = user
-  const tokenMembershipClaims =
-    user.memberships === null
+  const visibleMemberships =
+    user.memberships === null || !clientRow
       ? {}
-      : membershipClaims(user.memberships, restrictionOfClient(request, clientRowOf(client!)), orgId)
-  if (tokenMembershipClaims === null) throw new errors.InvalidGrant({})
+      : membershipClaims(user.memberships, restrictionOfClient(request, clientRow), orgId)
+  if (visibleMemberships === null && isRedeemed) throw new errors.InvalidGrant({})
+  const tokenMembershipClaims = (isRedeemed && visibleMemberships) || {}
+  const customClaims: CustomClaimReader = clientRow
+    ? customClaimReader(request, clientRow, {
+        userId: user.id,
+        sessionId: user.sessionId,
+        memberships: visibleMemberships?.organizations ?? [],
+        selectedOrgId: orgId,
+      })
+    : async () => ({})
   return {
     accountId: user.id,
     username,
     sessionExpiresAt,
     orgId,
     membershipClaims: tokenMembershipClaims,
+    customClaims,
     // Membership claims are only in tokens. ID tokens have only those profile claims that the parameter `claims`
     // requests, although oidc-provider would add those of all scopes (docs/contract.md#tokens-and-claims).
-    claims: (use, _, requestedClaims) => {
-      if (use === 'userinfo') return { sub: user.id, ...profileClaims(user) }
+    claims: async (use, _, requestedClaims) => {
+      const place = use === 'userinfo' ? 'userinfo' : 'id_token'
+      const custom = { [customClaimsKey]: await customClaims(place) }
+      if (place === 'userinfo') return { sub: user.id, ...profileClaims(user), ...custom }
       const requested = Object.entries(profileClaims(user)).filter(([name]) => Object.hasOwn(requestedClaims, name))
-      return { sub: user.id, ...tokenMembershipClaims, ...Object.fromEntries(requested) }
+      return { sub: user.id, ...tokenMembershipClaims, ...Object.fromEntries(requested), ...custom }
     },
-  }
-}
-
-/**
- * Returns the claims of all scopes, of which oidc-provider selects those of the granted scopes. Omits claims without a
- * value.
- */
-function profileClaims({ username, usernameType, profile, emailVerified }: AccountRow): Record<string, unknown> {
-  const own = Object.fromEntries(
-    [...claimsByScope.profile, 'address', 'email', 'phone_number', 'phone_number_verified']
-      .map((name) => [name, profile[name]] as const)
-      .filter(([, value]) => value !== undefined && value !== null),
-  )
-  const email = usernameType === 'email' ? username : own['email']
-  const phone = usernameType === 'phone' ? username : own['phone_number']
-  return {
-    ...own,
-    ...(email === undefined ? {} : { email, email_verified: emailVerified }),
-    ...(phone === undefined
-      ? {}
-      : { phone_number: phone, phone_number_verified: own['phone_number_verified'] === true }),
   }
 }

@@ -1,12 +1,7 @@
 /** Which claims of a user belong to which scope. */
+import { claimsByScope } from '../../resources/claims/profile-claims.js'
 
-/** Claims by scope (OpenID Connect Core 1.0 section 5.4, docs/contract.md#tokens-and-claims). */
-export const claimsByScope: Readonly<Record<'profile' | 'email' | 'phone' | 'address', readonly string[]>> = {
-  profile: ['name', 'given_name', 'family_name', 'picture', 'locale'],
-  email: ['email', 'email_verified'],
-  phone: ['phone_number', 'phone_number_verified'],
-  address: ['address'],
-}
+export { claimsByScope }
 
 /** Returns the scope to which a claim belongs; undefined for other claims. */
 export const scopeOfClaim = (claim: string): string | undefined =>

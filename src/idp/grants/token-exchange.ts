@@ -28,6 +28,7 @@ import { isClientIdUrl } from '../client/metadata-documents/client-id-url.js'
 import { consumeProof } from '../hooks/dpop.js'
 import { type AccessToken, type OpenIdContext, textParameter } from '../provider-types.js'
 import { type RequestContext, withMachineActor } from '../request-context.js'
+import { customClaimReader } from '../token/custom-claims.js'
 import { addExtraClaims, jwtResourceServer } from '../token/tokens.js'
 import type { GrantType } from './grant.js'
 
@@ -253,11 +254,19 @@ async function issueExchangedToken(
   token.jkt = key
   const format = jwtResourceServer(client, { audience, scope: scopeText, lifetime })
   token.resourceServer = new provider.ResourceServer(audience, format)
+  const visibleMembership = { ...membership, scopes }
+  const customClaims = customClaimReader(request, clientRowOf(client), {
+    userId: sub,
+    sessionId: sid ?? null,
+    memberships: [visibleMembership],
+    selectedOrgId: orgId,
+  })
   addExtraClaims(token, {
+    ...(await customClaims('access_token')),
     ...(auth_time === undefined ? {} : { auth_time }),
     ...(acr === undefined ? {} : { acr }),
     act: { sub: client.clientId },
-    organizations: [{ ...membership, scopes }],
+    organizations: [visibleMembership],
     org_id: orgId,
   })
   const value = await token.save()

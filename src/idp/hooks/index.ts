@@ -16,6 +16,7 @@ import type { AccessToken, BrowserSession, OpenIdClient, OpenIdContext, RefreshT
 import { requestContext, runInRequestContext, withRequest } from '../request-context.js'
 import { addSessionState } from '../session/browser-state.js'
 import { asksForFormPost } from '../session/request-object.js'
+import { customClaimsKey } from '../token/custom-claims.js'
 import { bindRefreshToken, createReplayDetection } from './dpop.js'
 import { bindToRequestContext } from './issuers.js'
 
@@ -28,6 +29,7 @@ export function installHooks(provider: Provider, grantTypes: readonly string[]):
   hookClients(provider, grantTypes)
   hookAccessTokens(provider)
   hookIdTokens(provider)
+  addCustomClaims(provider)
   hookIdTokenHints(provider)
   hookSessions(provider)
   hookProofs(provider)
@@ -182,6 +184,26 @@ function hookIdTokens({ AccessToken, IdToken }: Provider): void {
         const value = this.ctx && accessTokens.get(this.ctx)
         if (options.use === 'idtoken' && value) this.set('at_hash', value)
         return original.call(this, options)
+      },
+  )
+}
+
+/**
+ * Adds the custom claims of the account to ID tokens and userinfo responses. oidc-provider returns only claims that its
+ * configuration names, which is the same for all issuers.
+ */
+function addCustomClaims(provider: Provider): void {
+  type ClaimSelection = {
+    available: { [customClaimsKey]?: Record<string, unknown> }
+    result(): Promise<Record<string, unknown>>
+  }
+  const { Claims } = provider as unknown as { Claims: { prototype: ClaimSelection } }
+  replaceMethod(
+    Claims.prototype,
+    'result',
+    (original) =>
+      async function (this: ClaimSelection) {
+        return { ...this.available[customClaimsKey], ...(await original.call(this)) }
       },
   )
 }

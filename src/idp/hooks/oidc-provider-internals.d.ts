@@ -23,6 +23,46 @@ declare module 'oidc-provider/lib/helpers/keystore.js' {
   }
 }
 
+/** The functions that oidc-provider passes to its grant handlers. */
+declare module 'oidc-provider/lib/helpers/grants.js' {
+  import type Provider from 'oidc-provider'
+  import type { KoaContextWithOIDC } from 'oidc-provider'
+
+  export function resolveRequestedResources(provider: Provider, ctx: KoaContextWithOIDC): Promise<unknown>
+}
+
+/** Issues the tokens of a code or another grant, and sets the token response. */
+declare module 'oidc-provider/lib/helpers/grant_common.js' {
+  import type Provider from 'oidc-provider'
+  import type { KoaContextWithOIDC } from 'oidc-provider'
+
+  export function issueTokens(
+    provider: Provider,
+    helpers: object,
+    ctx: KoaContextWithOIDC,
+    source: object,
+    grant: object,
+    options: { gty: string; entityLabel: string },
+  ): Promise<void>
+}
+
+/** Returns the scopes of a code: those of OpenID Connect and those of the resources. */
+declare module 'oidc-provider/lib/helpers/combined_scope.js' {
+  export default function combinedScope(
+    grant: object,
+    requestedScopes: ReadonlySet<string>,
+    resourceServers: object,
+  ): Set<string>
+}
+
+/** The middleware of the userinfo endpoint. The last one sets the response. */
+declare module 'oidc-provider/lib/actions/userinfo.js' {
+  import type { Middleware } from 'oidc-provider/lib/helpers/router.js'
+
+  const userinfo: Middleware[]
+  export default userinfo
+}
+
 /** Stores the Koa context of the request in progress. */
 declare module 'oidc-provider/lib/helpers/als.js' {
   import type { AsyncLocalStorage } from 'node:async_hooks'

@@ -157,15 +157,9 @@ export function openIssuerRuntimes(gatehouse: Gatehouse): IssuerRuntimes {
   async function build(context: Context, issuerId: string): Promise<IssuerRuntime | undefined> {
     const startGeneration = generation
     const confirmed = { at: context.now() }
-    const [issuer] = await context.database.query<IssuerSnapshot & Record<string, unknown>>('idp-issuer', factsText, [
-      issuerId,
-    ])
-    if (!issuer) {
-      cache.delete(issuerId)
-      return undefined
-    }
-    const runtime = createRuntime(context, issuer, await signingKeysOf(context, issuerId), confirmed)
-    if (startGeneration === generation) cache.set(issuerId, { runtime, confirmed, checkedAt: confirmed.at })
+    const runtime = await loadRuntime(context, issuerId, confirmed)
+    if (!runtime) cache.delete(issuerId)
+    else if (startGeneration === generation) cache.set(issuerId, { runtime, confirmed, checkedAt: confirmed.at })
     return runtime
   }
 
@@ -260,6 +254,17 @@ export function openIssuerRuntimes(gatehouse: Gatehouse): IssuerRuntimes {
     },
     close: () => subscription.close(),
   }
+}
+
+/** Reads the runtime of an issuer from the database; undefined if the issuer is unknown or deleted. */
+export async function loadRuntime(
+  context: Context,
+  issuerId: string,
+  confirmed: Confirmation = { at: context.now() },
+): Promise<IssuerRuntime | undefined> {
+  const rows = context.database.query<IssuerSnapshot & Record<string, unknown>>('idp-issuer', factsText, [issuerId])
+  const [issuer] = await rows
+  return issuer && createRuntime(context, issuer, await signingKeysOf(context, issuerId), confirmed)
 }
 
 /** Creates the runtime for the host of IDP_URL. Its `withUrl` creates the runtimes for custom domains. */

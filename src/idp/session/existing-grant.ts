@@ -82,7 +82,7 @@ export async function loadExistingGrant(
  * Adds the requested scopes to the grant: OpenID Connect scopes, and the scopes of each requested resource. Sets the
  * individually requested claims.
  */
-function addScopesAndClaims(ctx: OpenIdContext, grant: OpenIdGrant): void {
+export function addScopesAndClaims(ctx: OpenIdContext, grant: OpenIdGrant): void {
   const { oidc } = ctx
   grant.addOIDCScope([...oidc.requestParamOIDCScopes].join(' '))
   for (const [indicator, server] of Object.entries(oidc.resourceServers ?? {})) {

@@ -174,20 +174,22 @@ export const addExtraClaims = (token: object, claims: Record<string, unknown>): 
 
 /**
  * Sets the claims of an access token (docs/contract.md#tokens-and-claims). If a code or refresh token is redeemed, also
- * saves the `jti` of the access token in the session.
+ * saves the `jti` of the access token in the session. Custom claims come first, so that none can replace another claim.
  */
-export function setAccessTokenClaims(
+export async function setAccessTokenClaims(
   { context, unitOfWork }: RequestContext,
   ctx: OpenIdContext,
   token: AccessToken,
   jwt: { payload: Record<string, unknown> },
-): void {
+): Promise<void> {
   const { iss, sub, aud, jti, client_id, scope: scopes, cnf } = jwt.payload
   // Undefined for the client credentials grant and for a token exchange, which does not count as activity of the
   // session.
   const source = ctx.oidc.entities.AuthorizationCode ?? ctx.oidc.entities.RefreshToken
+  const account = source && (ctx.oidc.account as UserAccount | undefined)
   const iat = toUnixSeconds(context.now())
   jwt.payload = {
+    ...(await account?.customClaims('access_token')),
     iss,
     sub,
     aud,
@@ -200,7 +202,7 @@ export function setAccessTokenClaims(
     ...(scopes === undefined ? {} : { scope: scopes }),
     ...(source?.authTime === undefined ? {} : { auth_time: source.authTime }),
     ...(source?.acr === undefined ? {} : { acr: source.acr }),
-    ...(source === undefined ? {} : (ctx.oidc.account as UserAccount | undefined)?.membershipClaims),
+    ...account?.membershipClaims,
     ...extraClaims.get(token),
     // After the other claims, so that none of them replaces the key (RFC 9449 section 6.1).
     ...(cnf === undefined ? {} : { cnf }),

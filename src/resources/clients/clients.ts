@@ -9,6 +9,7 @@ import type { Context } from '../../platform/context.js'
 import type { Client, Prisma } from '../../platform/postgres/database.js'
 import { notify } from '../../platform/postgres/notifications.js'
 import { transaction } from '../../platform/postgres/transaction.js'
+import { requireClaimAuthority } from '../claims/claim-authority.js'
 import { requireNotConsoleResource } from '../console-path.js'
 import type { EventType } from '../events/event-catalog.js'
 import { changesBetween } from '../events/event-fields.js'
@@ -100,6 +101,7 @@ export async function createClient(context: Context, path: InIssuer, input: unkn
   const settings = checkClientSettings(values.confidential, mergePatch({}, values.settings))
   await requireGrantableClientScopes(context, { ...path, confidential: values.confidential }, settings)
   requireTokenExchangeAuthority(context, undefined, settings)
+  requireClaimAuthority(context, undefined, settings)
   if (!values.confidential && requestedSecret !== null) {
     throw invalidField('secret', 'not_allowed', 'is only allowed for confidential clients.')
   }
@@ -155,6 +157,7 @@ export async function updateClient(
       await requireGrantableClientScopes(tx, client, merged, isEnabling || isCredentialChange ? undefined : before)
       if (isCredentialChange) requireRecentSignIn(context)
       requireTokenExchangeAuthority(context, before, merged)
+      requireClaimAuthority(context, before, merged)
       const issuer = await requireIssuer(tx, path)
       requireAllowedRedirectUris(issuer, merged)
       requireUsableAuthenticationMethod(tx, issuer, merged, before)

@@ -29,13 +29,17 @@ const claimMinuteText = `
   ON CONFLICT (key) DO UPDATE SET updated_at = $2::bigint WHERE last.updated_at <= $2::bigint - ${MINUTE}
   RETURNING true AS first`
 
+/** Returns true unless this function was called with the same key in the last minute, in any process. */
+export async function isFirstInMinute(tx: Context, key: string): Promise<boolean> {
+  const [first] = await tx.query<{ first: boolean }>('first-in-minute', claimMinuteText, [key, tx.now()])
+  return first !== undefined
+}
+
 /** Records the event, unless an event with the same subject and reason was recorded in the last minute. */
 export async function recordDenial(context: Context, denial: Denial): Promise<void> {
   const { type, accountId, issuerId, client, subject, reason, data } = denial
   await transaction(context, async (tx) => {
-    const key = `denied:${sha256(`${subject} ${reason}`)}`
-    const [first] = await tx.query<{ first: boolean }>('denial-first', claimMinuteText, [key, context.now()])
-    if (!first) return
+    if (!(await isFirstInMinute(tx, `denied:${sha256(`${subject} ${reason}`)}`))) return
     const id = client.kind === 'agent' ? { agentId: client.id } : { clientId: client.id }
     await recordEvent(tx, type, { accountId, issuerId, ...id, target: { type: client.kind, id: client.id }, data })
   })

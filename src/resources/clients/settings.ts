@@ -7,6 +7,7 @@ import { type ErrorDetail, invalidFields } from '../../kernel/errors.js'
 import { checkInput, fieldSchemas } from '../../kernel/input.js'
 import { limits } from '../../kernel/limits.js'
 import { isResourceUri } from '../../kernel/uri.js'
+import { customClaimsRule } from '../claims/custom-claim-rules.js'
 import { authenticationMethodErrors, authenticationRules } from './authentication-method.js'
 import { type ApplicationType, redirectUriError, redirectUriErrors } from './redirect-uris.js'
 
@@ -72,6 +73,7 @@ const openidRules = z.looseObject(
     response_signature_alg: z.enum(algorithms, `must be one of ${algorithms.join(', ')}.`).optional(),
     allowed_audiences: stringListRule(limits.maxAllowedAudiences).optional(),
     allowed_resources: resourceRules.optional(),
+    claims: customClaimsRule.optional(),
     token_exchange: z
       .strictObject(
         {

@@ -68,6 +68,8 @@ export const eventCatalog = {
     'A request of a client to the token, introspection or revocation endpoint was refused; recorded at most once per client, reason and minute.',
   'authorization.denied':
     'A request of a client to the authorization endpoint was refused; recorded at most once per client, reason and minute.',
+  'token.claim_omitted':
+    'A custom claim was left out of a token or a userinfo response, because the custom claims would have exceeded 8 KiB; recorded at most once per client, claim and minute.',
   'token.exchanged': 'A client exchanged a token of a user for a token with another audience.',
   'agent.created': 'An agent was created.',
   'agent.updated': 'An agent was changed.',
@@ -182,6 +184,10 @@ export const eventDataFields = {
   },
   'token.denied': denialFields,
   'authorization.denied': denialFields,
+  'token.claim_omitted': {
+    claim: 'the name of the custom claim',
+    place: '`access_token`, `id_token` or `userinfo`',
+  },
   'token.exchanged': {
     resource: 'the audience of the new token',
     scopes: 'the scopes of the new token',

@@ -10,6 +10,7 @@ import { type Issuer, type Prisma } from '../../platform/postgres/database.js'
 import { notify } from '../../platform/postgres/notifications.js'
 import { transaction } from '../../platform/postgres/transaction.js'
 import { requireAuthorityOfAllPrincipals, requireAuthorityOfIssuer, requireGrantableScopes } from '../authority.js'
+import { requireClaimAuthority } from '../claims/claim-authority.js'
 import { deleteClientsOf } from '../clients/clients.js'
 import { requireNotConsoleResource } from '../console-path.js'
 import { unassignDomainsOf } from '../domains/domains.js'
@@ -72,6 +73,7 @@ export async function createIssuer(context: Context, { accountId }: InAccount, i
   const { links, metadata, settings: requestedSettings, ...values } = checkInput(createRules, input)
   const settings = checkInput(issuerSettingsRules, mergePatch(defaultIssuerSettings, requestedSettings), ['settings'])
   requireGrantableScopes(context, metadataDocumentPolicyOf(settings)?.allowed_scopes ?? [])
+  requireClaimAuthority(context, undefined, settings)
   checkStatusChange(context, values.status, 'active')
   await requireAccount(context, { accountId })
   const pairs = await claimKeyPairs(context)
@@ -111,6 +113,7 @@ export async function updateIssuer(
     const merged = settings && checkInput(issuerSettingsRules, mergePatch(issuer.settings, settings), ['settings'])
     const before = metadataDocumentPolicyOf(issuerSettingsOf(issuer))?.allowed_scopes
     if (merged) requireGrantableScopes(context, metadataDocumentPolicyOf(merged)?.allowed_scopes ?? [], before)
+    if (merged) requireClaimAuthority(context, issuerSettingsOf(issuer), merged)
     if (values.status === 'active' && issuer.status !== 'active')
       await requireAuthorityOfAllPrincipals(tx, path.issuerId)
     if (merged && hasWeakerSettings(issuerSettingsOf(issuer), merged)) await requireAuthorityOfIssuer(tx, path.issuerId)

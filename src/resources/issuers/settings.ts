@@ -6,6 +6,7 @@ import { z } from 'zod'
 import { fieldSchemas } from '../../kernel/input.js'
 import { languages } from '../../kernel/language.js'
 import { limits } from '../../kernel/limits.js'
+import { customClaimsRule } from '../claims/custom-claim-rules.js'
 import { clientAssertionsSchema } from '../clients/authentication-method.js'
 import { redirectUriRulesSchema } from '../clients/redirect-uri-rules.js'
 import { resourceRules } from '../clients/settings.js'
@@ -111,6 +112,7 @@ export const issuerSettingsRules = z.looseObject(
           .optional(),
       })
       .optional(),
+    openid: z.looseObject({ claims: customClaimsRule.optional() }).optional(),
     branding: z
       .looseObject({
         display_name: fieldSchemas.text(limits.maxNameLength).nullable().optional(),

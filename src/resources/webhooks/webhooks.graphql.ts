@@ -5,7 +5,7 @@ import { loader, relatedPage } from '../../platform/postgres/loader.js'
 import { CreateInput, UpdateInput } from '../declaration.js'
 import {
   AccountPath,
-  AdditionalScope,
+  AdditionalScopes,
   IdempotencyKey,
   IfMatch,
   NullableQuery,
@@ -48,7 +48,7 @@ export class WebhookResolver {
   })
   @IdempotencyKey()
   @Scope('webhooks', 'write')
-  @AdditionalScope('events', 'read')
+  @AdditionalScopes('events:read')
   @ReturnsSecret(({ auth }) => (auth === 'none' ? 'plain' : 'never'))
   createWebhook(@Ctx() context: Context, @Args() path: AccountPath, @CreateInput(Webhook) input: object) {
     return createWebhook(context, path, input)
