@@ -106,6 +106,8 @@ const coverage: Record<string, readonly string[]> = {
   'Grant and client rules': ['idp/grants/common-rules'],
   'Tokens and claims': ['idp/tokens'],
   'Sender-constrained tokens': ['idp/dpop', 'idp/dpop-proofs', 'security/dpop', 'stories/two-processes'],
+  'Custom claims': ['idp/custom-claims', 'unit/custom-claims'],
+  'Token preview': ['idp/token-preview'],
   Discovery: ['idp/discovery', 'idp/discovery-http'],
   'Signing keys': ['idp/key-rotation', 'stories/key-compromise'],
   'Signing key publication': ['idp/key-rotation', 'idp/discovery'],
