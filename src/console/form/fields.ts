@@ -3,6 +3,7 @@
  * sends only the changed fields, so that it does not overwrite fields that the user did not change.
  */
 import type { FieldError } from '../graphql/request-error'
+import { type EditedClaim, incompleteClaimError } from './claim-values'
 import type { NamedLink } from './link-list'
 
 /** `name`, or a dotted path such as `settings.openid.redirect_uris`, whose first part is a key of the input. */
@@ -38,6 +39,8 @@ export type Field<Input> = FieldBase<Input> &
     | { kind: 'multiselect'; options: readonly Option[]; onSearch?: (text: string) => void }
     /** Objects with `type` and `url`. */
     | { kind: 'links' }
+    /** Custom claims. */
+    | { kind: 'claims' }
     /** With `isMerged`, the server merges the object at the top level, so keys that the user removed are sent as null. */
     | { kind: 'json'; isMerged?: boolean }
   )
@@ -62,7 +65,8 @@ export function groupOptions(options: readonly Option[]): (SelectItem | { group:
   return [...below(undefined), ...[...headings].map((group) => ({ group, items: below(group) }))]
 }
 
-const isList = ({ kind }: { kind: string }): boolean => ['list', 'multiselect', 'scopes', 'links'].includes(kind)
+const isList = ({ kind }: { kind: string }): boolean =>
+  ['list', 'multiselect', 'scopes', 'links', 'claims'].includes(kind)
 
 /** Values by field path: string, number, boolean, string[] or links; JSON as text. */
 export type FormValues = Record<string, unknown>
@@ -85,6 +89,7 @@ export function initialValue<Input>(field: Field<Input>, source: unknown): unkno
     case 'scopes':
     case 'multiselect':
     case 'links':
+    case 'claims':
       return value ?? []
     case 'json':
       return value === undefined || value === null ? '' : JSON.stringify(value, null, 2)
@@ -115,6 +120,8 @@ export function validateFields<Input>(fields: readonly Field<Input>[], values: F
     if (field.kind === 'links' && nonEmptyLinks(value).some(({ url }) => !URL.canParse(url ?? ''))) {
       errors[field.path] = 'Each link needs a URL, such as https://example.com.'
     }
+    const claimError = field.kind === 'claims' && incompleteClaimError(value as EditedClaim[])
+    if (claimError) errors[field.path] = claimError
   }
   return errors
 }

@@ -12,6 +12,8 @@ import {
   TextInput,
 } from '@mantine/core'
 import { searchableSelectProps } from '../components/searchable-options'
+import { ClaimList } from './claim-list'
+import type { EditedClaim } from './claim-values'
 import { type Field, groupOptions } from './fields'
 import { LinkList, type NamedLink } from './link-list'
 import { ScopePicker } from './scope-picker'
@@ -172,6 +174,18 @@ export function FieldInput<Input>({ field, value, error, disabled, autoFocus, on
           hint={field.hint}
           error={error}
           value={value as NamedLink[]}
+          disabled={disabled}
+          onChange={onChange}
+        />
+      )
+    case 'claims':
+      return (
+        <ClaimList
+          path={field.path}
+          label={field.label}
+          hint={field.hint}
+          error={error}
+          value={value as EditedClaim[]}
           disabled={disabled}
           onChange={onChange}
         />

@@ -16,6 +16,7 @@ import { EditForm, etagOf } from '../../form/edit-form'
 import type { Field } from '../../form/fields'
 import { useMutation, useQuery, useRefetch } from '../../graphql/hooks'
 import { ResourceFindings } from '../../health/findings'
+import { claimsTab } from '../claims/claims-tab'
 import { NotesPanel } from '../notes/notes'
 import { applicationTypeOf } from './application-types'
 import { Snippets } from './snippets'
@@ -205,6 +206,7 @@ export function ClientPage({ clientId }: { clientId: string }) {
               </>
             ),
           },
+          claimsTab(formProps, clientId),
           {
             path: 'notes',
             label: 'Notes',

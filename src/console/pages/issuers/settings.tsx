@@ -9,6 +9,7 @@ import { accountHref, issuerHref, useConsoleContext } from '../../console-contex
 import { EditForm, etagOf } from '../../form/edit-form'
 import { useMutation, useQuery, useRefetch } from '../../graphql/hooks'
 import { FieldFindingsProvider, SectionFindings } from '../../health/findings'
+import { claimsTab } from '../claims/claims-tab'
 import { NotesPanel } from '../notes/notes'
 import { brandingFields, generalFields, redirectUriFields, securityFields, sessionFields, signupFields } from './fields'
 import { LoginPreview } from './login-preview'
@@ -124,6 +125,7 @@ export default function IssuerSettings() {
               />
             ),
           },
+          claimsTab(formProps),
           {
             path: 'notes',
             label: 'Notes',
