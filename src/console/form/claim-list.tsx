@@ -116,13 +116,13 @@ function ClaimRow({ claim, number, disabled, fieldPath, onChange, onRemove }: Ro
           />
         )}
       </div>
-      <Group justify="space-between" gap="sm" mt="sm">
+      <Group justify="space-between" align="flex-start" gap="sm" mt="sm" wrap="nowrap">
         <Checkbox.Group
           aria-label={`Tokens with claim ${number}`}
           value={[...claim.in]}
           onChange={(next) => onChange({ ...claim, in: allPlaces.filter((place) => next.includes(place)) })}
         >
-          <Group gap="md">
+          <Group gap="md" mt={5}>
             {claimPlaces.map(({ value, label }) => (
               <Checkbox key={value} size="xs" value={value} label={label} disabled={disabled} />
             ))}

@@ -1,5 +1,5 @@
 /** Shows the claims that a user would get from a client, and which claims and scopes are left out. */
-import { Alert, Button, Group, Select, TextInput } from '@mantine/core'
+import { Alert, Button, Group, Select, TextInput, Title } from '@mantine/core'
 import { previewToken } from 'documents/claims'
 import { clients as clientsQuery } from 'documents/clients'
 import type { PreviewTokenQuery } from 'documents/types'
@@ -108,15 +108,18 @@ function PreviewResult({ preview: { accessToken, idToken, userinfo, dropped } }:
   return (
     <section aria-label="Token preview">
       {dropped.length > 0 && (
-        <Alert color="yellow" variant="light" icon={<Icon name="info" />} title="Left out" mt="md">
-          <ul className={classes.dropped}>
+        <div className={classes.dropped}>
+          <Title order={3} size="h5">
+            Left out
+          </Title>
+          <ul>
             {dropped.map(({ name, reason }) => (
               <li key={`${name} ${reason}`}>
                 <code>{name}</code>: {reason}
               </li>
             ))}
           </ul>
-        </Alert>
+        </div>
       )}
       <div className={classes.tokens}>
         <CodeBlock title="Access token" code={JSON.stringify(accessToken, null, 2)} />
