@@ -131,6 +131,8 @@ test('claims of a client add to those of the issuer and win by name; other clien
     claims: [claim('team', 'user.custom_fields.customer_number'), claim('level', 'user.metadata.level')],
   })
   expectStatus(await issuerWith([claim('team', 'user.metadata.department'), claim('groups', 'groups')]), 200)
+  const metadata = await (await fetch(`${realm.url}/.well-known/openid-configuration`)).json()
+  expect((metadata as AnyJson).claims_supported).toEqual(expect.arrayContaining(['sub', 'email', 'team', 'groups']))
   const places = await signIn(client, { org: roses })
   const otherPlaces = await signIn(other, { org: roses })
   for (const place of everywhere) {

@@ -81,6 +81,7 @@ describe('the preview has the claims of the real tokens of the same user and cli
     ['a selected organization', () => ({ scope: 'openid email', org: tulips })],
     ['a resource', () => ({ scope: 'openid orders:read orders:write', resource: API })],
     ['a scope that the client may not request', () => ({ scope: 'openid stock:read orders:write' })],
+    ['the scope offline_access', () => ({ scope: 'openid offline_access' })],
     ['no scope openid', () => ({ scope: 'orders:read' })],
   ]
   test.each(rows)('%s', async (_, paramsOf) => {
@@ -115,6 +116,17 @@ describe('the preview has the claims of the real tokens of the same user and cli
     expect(comparable(previewed.idToken)).toEqual(comparable(jwtClaims(tokens.id_token)))
     expect(previewed.accessToken.exp - previewed.accessToken.iat).toBe(60)
     expect(previewed.idToken.exp - previewed.idToken.iat).toBe(90)
+  })
+})
+
+test('the scope offline_access is dropped for a client without refresh tokens, as at a sign-in', async () => {
+  const online = await realm.createClient({ grant_types: ['authorization_code'] })
+  const tokens = await realm.signInForTokens(online, 'ada@example.com', { scope: 'openid offline_access' })
+  const { accessToken, dropped } = await preview({ clientId: online.id, scope: 'openid offline_access' })
+  expect(accessToken.scope).toBe(jwtClaims(tokens.access_token).scope)
+  expect(dropped).toContainEqual({
+    name: 'offline_access',
+    reason: 'The client may not use refresh tokens: add refresh_token to its grant types.',
   })
 })
 
@@ -164,7 +176,7 @@ test('nothing is signed, stored or recorded', async () => {
 describe('a sign-in that would fail is an error that names the argument', () => {
   const rows: [string, () => Promise<Record<string, unknown>>, string, RegExp][] = [
     ['an unknown scope alone', async () => ({ scope: 'stock:read' }), 'scope', /no known scope/],
-    ['an empty scope', async () => ({ scope: '' }), 'scope', /no known scope/],
+    ['an empty scope', async () => ({ scope: '' }), 'scope', /invalid characters/],
     [
       'a resource that is not allowed',
       async () => ({ resource: 'https://other.example' }),

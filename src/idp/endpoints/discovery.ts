@@ -5,6 +5,7 @@
 import { languages } from '../../kernel/language.js'
 import { dpopAlgorithms } from '../../platform/crypto/dpop.js'
 import { areClientAssertionsEnabled } from '../../resources/clients/authentication-method.js'
+import { customClaimNamesOf } from '../../resources/claims/custom-claim-rules.js'
 import { type IssuerSettings, isFapi2 } from '../../resources/issuers/settings.js'
 import { claimsByScope } from '../account/claims-by-scope.js'
 import { assertionAlgorithms } from '../client/assertions/assertion.js'
@@ -62,7 +63,12 @@ export function createIssuerMetadata(url: string, settings: IssuerSettings, docu
     ...(supportsMetadataDocuments ? { client_id_metadata_document_supported: true } : {}),
     code_challenge_methods_supported: ['S256'],
     dpop_signing_alg_values_supported: dpopAlgorithms,
-    claims_supported: [...tokenClaims, ...Object.values(claimsByScope).flat(), ...membershipClaims],
+    claims_supported: [
+      ...tokenClaims,
+      ...Object.values(claimsByScope).flat(),
+      ...membershipClaims,
+      ...customClaimNamesOf(settings),
+    ],
     claims_parameter_supported: true,
     acr_values_supported: acrValuesSupported,
     prompt_values_supported: ['none', 'login', 'consent', 'select_account', 'create'],

@@ -55,7 +55,7 @@ const readParsedForm: Middleware = (ctx, next) => {
  * Replaces oidc-provider's check of the parameter `scope`, which removes `offline_access` unless the request has
  * `prompt=consent` (docs/contract.md#authorization-requests).
  */
-const checkRequestedScope: Middleware = async (ctx, next) => {
+export const checkRequestedScope: Middleware = async (ctx, next) => {
   await checkRequestParameters(requestContext(), ctx)
   const { params } = ctx.oidc
   const keptScope = requestsOfflineAccess(ctx) ? params?.['scope'] : undefined

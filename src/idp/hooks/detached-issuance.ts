@@ -11,6 +11,7 @@ import combinedScope from 'oidc-provider/lib/helpers/combined_scope.js'
 import { issueTokens } from 'oidc-provider/lib/helpers/grant_common.js'
 import * as grantHelpers from 'oidc-provider/lib/helpers/grants.js'
 import type { OpenIdClient, OpenIdContext, OpenIdGrant, OpenIdProvider } from '../provider-types.js'
+import { checkRequestedScope } from './contexts.js'
 import { createIssuerKeyStore } from './key-store.js'
 
 /** A key without key material. Its signatures are empty. */
@@ -65,6 +66,9 @@ const boundHelpers = (provider: OpenIdProvider): object =>
       helper.bind(undefined, provider),
     ]),
   )
+
+/** Checks the parameter `scope`, and removes scopes that the client may not request. @throws InvalidScope */
+export const checkScopes = (ctx: OpenIdContext): Promise<void> => checkRequestedScope(ctx, async () => undefined)
 
 /** Checks the requested resources, and sets `ctx.oidc.resourceServers`. @throws InvalidTarget */
 export async function resolveResources(provider: OpenIdProvider, ctx: OpenIdContext): Promise<void> {

@@ -16,6 +16,7 @@ import { findAccount } from '../account/account.js'
 import { type AccountRow, accountColumnsSql } from '../account/account-row.js'
 import { clientRowOf } from '../client/client.js'
 import {
+  checkScopes,
   codeScopes,
   createEmptyKeyStore,
   issueTokensOfCode,
@@ -28,8 +29,9 @@ import { createProvider } from '../provider.js'
 import type { OpenIdClient, OpenIdContext, OpenIdProvider } from '../provider-types.js'
 import { type RequestContext, runInRequestContext } from '../request-context.js'
 import { checkOrganization } from '../session/authorization-parameters.js'
-import { addScopes } from '../session/existing-grant.js'
+import { addScopesAndClaims } from '../session/existing-grant.js'
 import { UnitOfWork } from '../store/unit-of-work.js'
+import { OFFLINE_ACCESS } from './tokens.js'
 
 /** Creates the function that previews tokens. */
 export function createTokenPreviewer(gatehouse: Gatehouse): TokenPreviewer {
@@ -53,6 +55,7 @@ export function createTokenPreviewer(gatehouse: Gatehouse): TokenPreviewer {
       const client = await findSignInClient(request, input.clientId)
       const params = {
         client_id: client.clientId,
+        response_type: 'code',
         scope: input.scope ?? 'openid',
         resource: input.resource ?? undefined,
         org: input.orgId ?? undefined,
@@ -104,16 +107,17 @@ async function previewOf(
 ): Promise<TokenPreview> {
   const { provider } = request
   // 1. The authorization request.
+  const requestedScopes = [...ctx.oidc.requestParamScopes]
+  await asInvalidField('scope', () => checkScopes(ctx))
   await asInvalidField('resource', () => resolveResources(provider, ctx))
   if (orgId != null) await asInvalidField('orgId', async () => checkOrganization(request, client, orgId))
   const grant = new provider.Grant({ accountId: userId, clientId: client.clientId })
-  addScopes(ctx, grant)
+  addScopesAndClaims(ctx, grant)
   const scopes = codeScopes(ctx, grant)
   if (scopes.length === 0)
     throw invalidField('scope', 'invalid_value', 'has no known scope; request openid or a scope of the client.')
   const code = createCode(provider, { client, userId, scopes, resources: Object.keys(ctx.oidc.resourceServers ?? {}) })
   // 2. The code exchange. The parameter `resource` is optional there.
-  const requestedScopes = [...ctx.oidc.requestParamScopes]
   Object.assign(ctx.oidc, { params: {} })
   const response = await asInvalidField('orgId', () => issueTokensOfCode(provider, ctx, code, grant))
   const accessToken = claimsOf(response.access_token)
@@ -161,12 +165,14 @@ async function asInvalidField<T>(field: string, work: () => Promise<T>): Promise
   }
 }
 
-const droppedScope = (client: OpenIdClient, name: string): DroppedClaim => ({
-  name,
-  reason: clientRowOf(client).settings.scopes?.includes(name)
+function droppedScope(client: OpenIdClient, name: string): DroppedClaim {
+  if (name === OFFLINE_ACCESS)
+    return { name, reason: 'The client may not use refresh tokens: add refresh_token to its grant types.' }
+  const reason = clientRowOf(client).settings.scopes?.includes(name)
     ? 'The scope is not one of the requested resource.'
-    : 'The client may not request this scope: add it to settings.scopes of the client.',
-})
+    : 'The client may not request this scope: add it to settings.scopes of the client.'
+  return { name, reason }
+}
 
 const reasons: Record<OmittedClaim['reason'], string> = {
   no_value: 'The source has no value for this user.',
