@@ -24,8 +24,8 @@ export interface RequiredPermission {
   additionalScopes?: readonly string[]
   operatorOnly?: boolean
   /**
-   * True for a relation field of an organization that returns resources of its issuer, such as `member.user`. The
-   * permission is then checked on the issuer, without the organization.
+   * True for a field that names an organization but returns resources of its issuer, such as the relation `member.user`.
+   * The permission is then checked on the issuer, without the organization.
    */
   movesToIssuer?: boolean
 }
@@ -54,7 +54,7 @@ export async function authorize(
   if (permission.scope === 'authenticated') return context
   if (permission.operatorOnly && !actor.operator)
     throw new ApiError('forbidden', 'This operation requires an operator of this deployment.')
-  const scopes = await effectiveScopes(context, path)
+  const scopes = await effectiveScopes(context, permission.movesToIssuer ? { ...path, orgId: undefined } : path)
   if (scopes === null) throw notFound('resource')
   for (const scope of [permission.scope, ...(permission.additionalScopes ?? [])])
     if (!coversScope(scopes, scope)) throw insufficientScope(scope)

@@ -211,7 +211,6 @@ function guardField(
       parent === undefined
         ? resourcePathOf(args)
         : resourcePathOf({ ...(relation ?? pathIdsOfParent(parent, source as ParentRow)) })
-    if (permission.movesToIssuer) delete path.orgId
     const isAuthorized = parent === undefined && context.authorizedField === field.name
     const allowed = isAuthorized ? context : await authorize(context, relation ?? permission, path)
     if (isRecentSignInRequired) requireRecentSignIn(allowed)

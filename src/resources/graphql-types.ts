@@ -80,8 +80,8 @@ export const Scope = (stem: ScopeResource, action: ScopeAction) => guardExtensio
 export const AdditionalScopes = (...scopes: PlatformScope[]) => guardExtensions({ additionalScopes: scopes })
 
 /**
- * Like `@Scope`, for a relation from a resource of an organization to a resource of the issuer, such as `user` of a
- * member. A caller that is restricted to the organization cannot read the relation.
+ * Like `@Scope`, for a field that names an organization but returns a resource of the issuer, such as the relation
+ * `user` of a member. A caller that is restricted to the organization cannot read the field.
  */
 export const IssuerLevelScope = (stem: ScopeResource, action: ScopeAction) =>
   guardExtensions({ scope: `${stem}:${action}`, movesToIssuer: true })
