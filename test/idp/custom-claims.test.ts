@@ -27,7 +27,7 @@ beforeAll(async () => {
     metadata: { department: 'R&D', level: 3 },
     custom_fields: { customer_number: 'C-1042' },
   })
-  tulips = await createOrganization('Tulips', { plan: 'gold' }, ['orders:read'], ['editors', 'admins'])
+  tulips = await createOrganization('Tulips', { plan: 'gold' }, ['orders:read', 'orders:write'], ['editors', 'admins'])
   roses = await createOrganization('Roses', { plan: 'silver' }, ['stock:read'], ['growers', 'admins'])
 })
 afterAll(() => app.close())
@@ -87,7 +87,7 @@ describe('each source is in each configured place', () => {
     ['organization.metadata.plan', 'plan', 'gold'],
     ['organization.name', 'tenant', 'Tulips'],
     ['groups', 'groups', ['admins', 'editors']],
-    ['scopes', 'roles', ['orders:read']],
+    ['scopes', 'roles', ['orders:read', 'orders:write']],
   ]
   const expected = () => ({
     ...Object.fromEntries(sources.map(([, name, value]) => [name, value])),
