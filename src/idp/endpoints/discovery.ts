@@ -4,8 +4,8 @@
  */
 import { languages } from '../../kernel/language.js'
 import { dpopAlgorithms } from '../../platform/crypto/dpop.js'
-import { areClientAssertionsEnabled } from '../../resources/clients/authentication-method.js'
 import { customClaimNamesOf } from '../../resources/claims/custom-claim-rules.js'
+import { areClientAssertionsEnabled } from '../../resources/clients/authentication-method.js'
 import { type IssuerSettings, isFapi2 } from '../../resources/issuers/settings.js'
 import { claimsByScope } from '../account/claims-by-scope.js'
 import { assertionAlgorithms } from '../client/assertions/assertion.js'

@@ -14,7 +14,7 @@ class DroppedClaim {
 
 @ObjectType({
   description:
-    'The claims that a user would get from a client, without signatures. Claims of a real sign-in are missing: ids (jti, sid, at_hash), auth_time, acr, amr and nonce.',
+    'The claims that a user would get from a client, without signatures. Claims of a real sign-in are missing: ids (jti, sid, at_hash), auth_time, acr, amr, nonce and cnf.',
 })
 class TokenPreview {
   @Field(() => JSONObject, { description: 'The claims of the access token.' })
