@@ -1,7 +1,7 @@
 /** The token preview (docs/contract.md#token-preview): the claims of real tokens, without a sign-in. */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { createRestrictedKey, createTenant, expectStatus } from '../setup/actors.js'
-import type { AnyJson, ApiClient } from '../setup/api.js'
+import { type AnyJson, type ApiClient, createApiClient } from '../setup/api.js'
 import { eventsRecordedFromNow } from '../setup/recorded-events.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
 import { jwtClaims, Realm, type TestClient } from './realm.js'
@@ -154,6 +154,37 @@ test('dropped says which claims and scopes are missing, where and why', async ()
     { name: 'larger', reason: 'Left out of userinfo. The custom claims would be larger than 8 KiB.' },
   ])
   expect(userinfo).toHaveProperty('large')
+})
+
+test('a process with the role core alone has the preview too', async () => {
+  const { databaseUrl, gatehouse } = app
+  const env = { BASE_URL: gatehouse.config.baseUrl, IDP_URL: gatehouse.config.idpUrl }
+  const core = await startApp({ databaseUrl, env, roles: ['core'] })
+  try {
+    const { data: key } = expectStatus(
+      await owner().post(`${realm.tenant.A}/api-keys`, { name: 'preview', restrictions: {} }),
+      201,
+    )
+    const api = createApiClient(core.baseUrl, { id: key.id, secret: key.secret_plain })
+    const { accountId, issuerId } = realm.tenant
+    const ids = { accountId, issuerId, clientId: client.id, userId: ada }
+    const { body } = await api.graphql(document, ids)
+    expect(comparable(body.data.previewToken.accessToken)).toEqual(comparable((await preview()).accessToken))
+  } finally {
+    await core.close()
+  }
+})
+
+test('the preview works at an issuer with the profile fapi2, whose requests need a proof and an assertion', async () => {
+  const bank = await Realm.create(app)
+  const userId = await bank.createUser('ada@example.com')
+  const { id: clientId } = await bank.createClient({}, { confidential: true })
+  const settings = { security: { openid_policy: { profile: 'fapi2', client_assertions: { enabled: true } } } }
+  expectStatus(await bank.tenant.owner.patch(bank.tenant.I, { settings }), 200)
+  const { accountId, issuerId } = bank.tenant
+  const { body } = await bank.tenant.owner.graphql(document, { accountId, issuerId, clientId, userId })
+  expect(body.errors).toBeUndefined()
+  expect(body.data.previewToken.idToken).toMatchObject({ sub: userId, aud: clientId })
 })
 
 test('nothing is signed, stored or recorded', async () => {
