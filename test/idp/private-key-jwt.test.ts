@@ -1,5 +1,5 @@
 /** Client authentication with private_key_jwt (docs/contract.md#client-assertions). */
-import { createHmac, createPublicKey, randomUUID } from 'node:crypto'
+import { createHash, createHmac, createPublicKey, randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import * as openid from 'openid-client'
 import { expectStatus } from '../setup/actors.js'
@@ -47,6 +47,10 @@ const createMachine = (own: ClientKey, more: object = {}, at = realm): Promise<T
   )
 
 const anonymous = undefined
+const challengeOf = (verifier: string) => ({
+  code_challenge: createHash('sha256').update(verifier).digest('base64url'),
+  code_challenge_method: 'S256',
+})
 const requestToken = (fields: Record<string, string>, at = realm): Promise<IdpResponse> =>
   at.postForm('/token', anonymous, { grant_type: 'client_credentials', ...fields })
 const present = (assertion: string, fields: Record<string, string> = {}, at = realm): Promise<IdpResponse> =>
@@ -110,11 +114,15 @@ describe('off by default', () => {
   })
 
   test('both metadata documents list the method and its algorithms while it is on', async () => {
+    const algorithms = ['ES256', 'EdDSA', 'Ed25519', 'RS256', 'PS256']
     for (const name of ['openid-configuration', 'oauth-authorization-server']) {
       const document = await (await fetch(`${realm.url}/.well-known/${name}`)).json()
       expect(document).toMatchObject({
         token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post', 'private_key_jwt'],
-        token_endpoint_auth_signing_alg_values_supported: ['ES256', 'EdDSA', 'Ed25519', 'RS256', 'PS256'],
+        introspection_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post', 'private_key_jwt'],
+        token_endpoint_auth_signing_alg_values_supported: algorithms,
+        introspection_endpoint_auth_signing_alg_values_supported: algorithms,
+        revocation_endpoint_auth_signing_alg_values_supported: algorithms,
       })
     }
   })
@@ -201,6 +209,27 @@ describe('a valid assertion', () => {
       const introspection = await openid.tokenIntrospection(configuration, tokens.access_token)
       expect({ alg, active: introspection.active }).toEqual({ alg, active: true })
     }
+  })
+})
+
+const pushedRequest = { response_type: 'code', redirect_uri: REDIRECT_URI, scope: 'openid', ...challengeOf('verifier') }
+
+describe('pushed authorization requests', () => {
+  test('an assertion authenticates the client, with the issuer, the token endpoint or /par as aud', async () => {
+    const client = await realm.createClient(
+      { token_endpoint_auth_method: 'private_key_jwt', jwks: { keys: [key.jwk] } },
+      { confidential: true },
+    )
+    for (const aud of [realm.url, `${realm.url}/token`, `${realm.url}/par`]) {
+      const fields = assertionFields(signAssertion(key, client.id, realm.url, { aud }))
+      const { status, body } = await realm.postForm('/par', anonymous, { ...pushedRequest, ...fields })
+      expect({ aud, status, uri: body.request_uri }).toEqual({ aud, status: 201, uri: expect.any(String) })
+    }
+    const forged = assertionFields(withForgedSignature(signAssertion(key, client.id, realm.url)))
+    expectInvalidClient(await realm.postForm('/par', anonymous, { ...pushedRequest, ...forged }))
+    const assertion = assertionFields(signAssertion(key, client.id, realm.url))
+    expect((await realm.postForm('/par', anonymous, { ...pushedRequest, ...assertion })).status).toBe(201)
+    expectInvalidClient(await realm.postForm('/par', anonymous, { ...pushedRequest, ...assertion }), /used before/)
   })
 })
 
