@@ -71,6 +71,25 @@ test('a process returns the response that another process stored for an Idempote
   expect(again.headers.get('idempotent-replayed')).toBe('true')
 })
 
+test('of 20 parallel uses of a client assertion at both processes exactly one succeeds', async () => {
+  const settings = { security: { openid_policy: { client_assertions: { enabled: true } } } }
+  expectStatus(await tenant.owner.patch(tenant.I, { settings }), 200)
+  const key = createClientKey()
+  const openid = { application_type: 'm2m', token_endpoint_auth_method: 'private_key_jwt', jwks: { keys: [key.jwk] } }
+  const body = { name: 'Machine', type: 'internal', confidential: true, settings: { openid } }
+  const { id } = expectStatus(await tenant.owner.post(`${tenant.I}/clients`, body), 201).data
+  const urls = [one, other].map(({ env }) => `http://127.0.0.1:${env['IDP_PORT']}/${tenant.issuerId}`)
+  for (let round = 0; round < 3; round++) {
+    const form = { grant_type: 'client_credentials', ...assertionFields(signAssertion(key, id, urls[0]!)) }
+    const responses = await Promise.all(
+      Array.from({ length: 20 }, (_, at) =>
+        fetch(`${urls[at % 2]}/token`, { method: 'POST', body: new URLSearchParams(form) }),
+      ),
+    )
+    expect(responses.map(({ status }) => status).sort()).toEqual([200, ...Array(19).fill(401)])
+  }
+})
+
 test('neither IdP serves an issuer that one process deleted', async () => {
   const { data } = expectStatus(await tenant.owner.post(`${tenant.A}/issuers`, { name: 'Gone soon' }), 201)
   const documents = [one.env['IDP_PORT'], other.env['IDP_PORT']].map(
