@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { createMachineClient, createTenant, expectStatus, type Tenant } from '../setup/actors.js'
 import { type AnyJson, createApiClient } from '../setup/api.js'
+import { assertionFields, createClientKey, signAssertion } from '../setup/client-assertions.js'
 import { createTestDatabase, testSecretKey } from '../setup/database.js'
 import { createProofKey } from '../setup/dpop.js'
 import { subscribe } from '../setup/event-stream.js'
@@ -18,6 +19,9 @@ beforeAll(async () => {
   const limits = JSON.stringify({
     core_read: { quota: 100_000, window: 60 },
     core_write: { quota: 100_000, window: 60 },
+    // The refused assertions of one test are more failures than the default allows.
+    auth_failures: { quota: 1000, window: 60 },
+    auth_failures_ip: { quota: 1000, window: 60 },
   })
   const env = { DATABASE_URL: database.url, SECRET_KEY: testSecretKey, RATE_LIMITS: limits }
   one = await startProcess(env)
