@@ -7,15 +7,18 @@ const EXCHANGE = 'urn:ietf:params:oauth:grant-type:token-exchange'
 const PORT = process.env.PORT ?? '8080'
 const home = `http://localhost:${PORT}`
 
-/** Creates the user anna@example.com with the password `a long first password`, and returns the user id. */
-async function createAnna({ api, issuer }) {
+/**
+ * Creates the user anna@example.com, whose address is verified, with the password `a long first password`. Returns the
+ * user id.
+ */
+export async function createAnna({ api, issuer }) {
   const methods = await api('GET', `${issuer}/auth-methods`)
   if (!methods.some(({ method }) => method === 'password')) {
     await api('POST', `${issuer}/auth-methods`, { name: 'Password', method: 'password' })
   }
   try {
     const profile = { name: 'Anna Example' }
-    const user = { username_type: 'email', username: 'anna@example.com', profile }
+    const user = { username_type: 'email', username: 'anna@example.com', email_verified: true, profile }
     const { id } = await api('POST', `${issuer}/users`, user)
     const password = { type: 'password', name: null, password: 'a long first password' }
     await api('POST', `${issuer}/users/${id}/verifiers`, password)
@@ -28,7 +31,8 @@ async function createAnna({ api, issuer }) {
   }
 }
 
-const client = ({ api, issuer }, name, confidential, openid, more = {}) =>
+/** Creates a client and returns it, with its secret if it is confidential. */
+export const createClient = ({ api, issuer }, name, confidential, openid, more = {}) =>
   api('POST', `${issuer}/clients`, { name, type: 'internal', confidential, settings: { openid, ...more } })
 
 export const examples = {
@@ -36,7 +40,7 @@ export const examples = {
     command: ['node', 'examples/single-page-app/serve.mjs'],
     async setup(environment) {
       await createAnna(environment)
-      const { id } = await client(environment, 'Single-page app', false, {
+      const { id } = await createClient(environment, 'Single-page app', false, {
         application_type: 'spa',
         redirect_uris: [`${home}/`],
         post_logout_redirect_uris: [`${home}/`],
@@ -49,7 +53,7 @@ export const examples = {
     command: ['node', 'examples/express/app.mjs'],
     async setup(environment) {
       await createAnna(environment)
-      const { id, secret } = await client(environment, 'Express app', true, {
+      const { id, secret } = await createClient(environment, 'Express app', true, {
         application_type: 'web',
         redirect_uris: [`${home}/callback`],
         post_logout_redirect_uris: [home],
@@ -62,7 +66,7 @@ export const examples = {
     command: ['sh', '-c', 'node examples/native/sign-in.mjs "$ISSUER" "$CLIENT_ID"'],
     async setup(environment) {
       await createAnna(environment)
-      const { id } = await client(environment, 'Native app', false, {
+      const { id } = await createClient(environment, 'Native app', false, {
         application_type: 'native',
         redirect_uris: ['http://127.0.0.1/callback'],
       })
@@ -75,7 +79,9 @@ export const examples = {
     async setup(environment) {
       await createAnna(environment)
       const openid = { application_type: 'm2m', allowed_resources: [environment.baseUrl] }
-      const { id, secret } = await client(environment, 'Nightly job', true, openid, { scopes: ['issuers.users:read'] })
+      const { id, secret } = await createClient(environment, 'Nightly job', true, openid, {
+        scopes: ['issuers.users:read'],
+      })
       return { API: environment.baseUrl, USERS: `${environment.issuer}/users`, CLIENT_ID: id, CLIENT_SECRET: secret }
     },
   },
@@ -103,14 +109,14 @@ export const examples = {
       const org = await api('POST', `${issuer}/organizations`, { name: 'Tulips', default_member_scopes: scopes })
       await api('POST', `${issuer}/organizations/${org.id}/members`, { member_id })
       const [orders, stock] = ['https://orders.example', 'https://stock.example']
-      const app = await client(
+      const app = await createClient(
         environment,
         'Shop',
         false,
         { application_type: 'native', redirect_uris: ['http://127.0.0.1/callback'], allowed_resources: [orders] },
         { scopes },
       )
-      const actor = await client(environment, 'Orders, on behalf of users', true, {
+      const actor = await createClient(environment, 'Orders, on behalf of users', true, {
         application_type: 'm2m',
         grant_types: [EXCHANGE],
         token_exchange: {
