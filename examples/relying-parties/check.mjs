@@ -74,10 +74,7 @@ export async function check(browser, name, running) {
     await page.getByLabel('Password').waitFor()
     return refresh ? 'signed in, refreshed, signed out' : 'signed in, signed out'
   } catch (error) {
-    const text = await page
-      .locator('body')
-      .innerText()
-      .catch(() => '')
+    const text = await page.textContent('body').catch(() => '')
     const output = running.output().split('\n').slice(-20).join('\n')
     throw new Error(`${name} could not ${step}: ${error.message}\n\n${page.url()}\n${text}\n\n${output}`)
   } finally {
