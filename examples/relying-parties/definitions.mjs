@@ -80,7 +80,6 @@ export const relyingParties = {
     install: [npmInstall, ['npm', 'run', 'build']],
     command: ['npm', 'start'],
     env: ({ secret }) => ({ AUTH_SECRET: secret, NEXT_TELEMETRY_DISABLED: '1' }),
-    check: { refresh: false },
   },
 
   authlib: {

@@ -3,7 +3,7 @@ import NextAuth from 'next-auth'
 
 const { ISSUER, CLIENT_ID, CLIENT_SECRET } = process.env
 
-export const { handlers, auth, signIn, signOut } = NextAuth({
+export const { handlers, auth, signIn, signOut, unstable_update } = NextAuth({
   trustHost: true,
   providers: [
     {
@@ -15,17 +15,30 @@ export const { handlers, auth, signIn, signOut } = NextAuth({
       clientSecret: CLIENT_SECRET,
       authorization: { params: { scope: 'openid profile email offline_access' } },
       checks: ['pkce', 'state', 'nonce'],
-      // Reads name and email from /userinfo: the ID token of Gatehouse identifies the user and has no profile.
+      // Name and email come from /userinfo: the ID token of Gatehouse identifies the user.
       idToken: false,
     },
   ],
   callbacks: {
     // The encrypted session cookie of Auth.js keeps the tokens.
-    jwt({ token, account }) {
-      return account ? { ...token, idToken: account.id_token, refreshToken: account.refresh_token } : token
+    jwt({ token, account, trigger }) {
+      if (account) return { ...token, idToken: account.id_token, refreshToken: account.refresh_token }
+      return trigger === 'update' ? refresh(token) : token
     },
     session({ session, token }) {
-      return { ...session, idToken: token.idToken }
+      return { ...session, idToken: token.idToken, refreshed: token.refreshed }
     },
   },
 })
+
+/** Each refresh token can be used once. Call this only where Next.js can set the cookie that keeps the next one. */
+async function refresh(token) {
+  const response = await fetch(`${ISSUER}/token`, {
+    method: 'POST',
+    headers: { authorization: `Basic ${btoa(`${CLIENT_ID}:${CLIENT_SECRET}`)}` },
+    body: new URLSearchParams({ grant_type: 'refresh_token', refresh_token: token.refreshToken }),
+  })
+  const tokens = await response.json()
+  if (!response.ok) throw new Error(tokens.error_description)
+  return { ...token, idToken: tokens.id_token, refreshToken: tokens.refresh_token, refreshed: true }
+}

@@ -1,9 +1,16 @@
 import { redirect } from 'next/navigation'
-import { auth, signIn, signOut } from '../auth.mjs'
+import { auth, signIn, signOut, unstable_update } from '../auth.mjs'
 
 async function startSignIn() {
   'use server'
   await signIn('gatehouse')
+}
+
+/** A server action can set cookies, which a refresh needs. */
+async function startRefresh() {
+  'use server'
+  await unstable_update({})
+  redirect('/')
 }
 
 /** Signs out of the application and of Gatehouse. */
@@ -22,9 +29,15 @@ async function startSignOut() {
 export default async function Page() {
   const session = await auth()
   return session ? (
-    <form action={startSignOut}>
+    <form>
       <h1>Signed in as {session.user.email}</h1>
-      <button type="submit">Sign out</button>
+      <p>{session.refreshed ? 'Tokens refreshed' : ''}</p>
+      <button type="submit" formAction={startRefresh}>
+        Refresh
+      </button>
+      <button type="submit" formAction={startSignOut}>
+        Sign out
+      </button>
     </form>
   ) : (
     <form action={startSignIn}>
