@@ -6,6 +6,7 @@ import { relyingParties } from './definitions.mjs'
 
 const START_TIMEOUT_MS = 120_000
 const STEP_TIMEOUT_MS = 20_000
+const SIGNED_IN = 'Signed in as anna@example.com'
 
 export async function launchBrowser() {
   return playwright.launch({
@@ -33,6 +34,16 @@ const press = (page, name) =>
     .or(page.getByRole('button', { name, exact: true }))
     .click()
 
+/** Reloads the page until the program has printed a text. */
+async function reloadUntil(page, running, text) {
+  const deadline = Date.now() + STEP_TIMEOUT_MS
+  while (!running.output().includes(text)) {
+    if (Date.now() > deadline) throw new Error(`The program did not print "${text}".`)
+    await page.waitForTimeout(200)
+    await page.reload()
+  }
+}
+
 async function enterPassword(page) {
   await page.getByLabel('Username or email').fill('anna@example.com')
   await page.getByLabel('Password').fill('a long first password')
@@ -47,8 +58,8 @@ async function enterPassword(page) {
  * @throws Error with the step that failed, the text of the page and the output of the program
  */
 export async function check(browser, name, running) {
-  const { check: { refresh = true, signInLabel = 'Sign in', signedOut = 'You are not signed in' } = {} } =
-    relyingParties[name]
+  const { check: texts = {} } = relyingParties[name]
+  const { refresh = true, refreshOutput, signInLabel = 'Sign in', signedOut = 'You are not signed in' } = texts
   const context = await browser.newContext()
   const page = await context.newPage()
   page.setDefaultTimeout(STEP_TIMEOUT_MS)
@@ -59,11 +70,11 @@ export async function check(browser, name, running) {
     step = 'sign in'
     await press(page, signInLabel)
     await enterPassword(page)
-    await page.getByText('Signed in as anna@example.com').waitFor()
+    await page.getByText(SIGNED_IN).waitFor()
     if (refresh) {
       step = 'refresh the tokens'
-      await press(page, 'Refresh')
-      await page.getByText('Tokens refreshed').waitFor()
+      await (refreshOutput ? reloadUntil(page, running, refreshOutput) : press(page, 'Refresh'))
+      await page.getByText(refreshOutput ? SIGNED_IN : 'Tokens refreshed').waitFor()
     }
     step = 'sign out'
     await press(page, 'Sign out')

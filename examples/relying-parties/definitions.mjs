@@ -8,7 +8,8 @@
  * - `command`: starts the program in that copy
  * - `env`: environment variables besides ISSUER, CLIENT_ID, CLIENT_SECRET, SESSION_SECRET and PORT
  * - `missing()`: why the relying party cannot run on this machine, or undefined
- * - `check`: what the browser test expects besides signing in and out
+ * - `check`: the texts of the pages and of the output that the browser test waits for, if they differ from the usual ones,
+ *   and `refresh: false` if the program does not refresh tokens
  */
 import { execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
@@ -141,7 +142,13 @@ export const relyingParties = {
       needs(process.env.OAUTH2_PROXY ?? 'oauth2-proxy', 'oauth2-proxy 7.13 or later, or set OAUTH2_PROXY', '--version'),
     install: [],
     command: ['node', 'app.mjs'],
-    check: { refresh: false, signInLabel: 'Sign in with OpenID Connect', signedOut: 'Sign in with OpenID Connect' },
+    // The check sees a refresh only if the session is refreshed after a second.
+    env: () => ({ OAUTH2_PROXY_COOKIE_REFRESH: '1s' }),
+    check: {
+      signInLabel: 'Sign in with OpenID Connect',
+      signedOut: 'Sign in with OpenID Connect',
+      refreshOutput: 'Refreshing session',
+    },
   },
 
   'aspnet-core': {

@@ -10,7 +10,7 @@ const signOut = `${ISSUER}/logout?id_token_hint={id_token}&post_logout_redirect_
 const escapeHtml = (text) => text.replace(/[&<>"]/g, (character) => `&#${character.charCodeAt(0)};`)
 const application = createServer((request, response) => {
   response.setHeader('Content-Type', 'text/html')
-  response.end(`<h1>Signed in as ${escapeHtml(request.headers['x-forwarded-email'])}</h1>
+  response.end(`<link rel="icon" href="data:,"><h1>Signed in as ${escapeHtml(request.headers['x-forwarded-email'])}</h1>
     <a href="/oauth2/sign_out?rd=${encodeURIComponent(signOut)}">Sign out</a>`)
 })
 // Only oauth2-proxy may reach the application: any other client could set the header.
