@@ -139,7 +139,7 @@ export const relyingParties = {
     version: () => firstLineOf(process.env.OAUTH2_PROXY ?? 'oauth2-proxy', '--version')?.split(' ')[1],
     client: { ...web, redirect_uris: ['/oauth2/callback'] },
     missing: () =>
-      needs(process.env.OAUTH2_PROXY ?? 'oauth2-proxy', 'oauth2-proxy 7.13 or later, or set OAUTH2_PROXY', '--version'),
+      needs(process.env.OAUTH2_PROXY ?? 'oauth2-proxy', 'oauth2-proxy 7.15 or later, or set OAUTH2_PROXY', '--version'),
     install: [],
     command: ['node', 'app.mjs'],
     // The check sees a refresh only if the session is refreshed after a second.

@@ -59,6 +59,13 @@ func main() {
 	}
 	// Accepts the algorithms of the issuer's metadata, ES256 included.
 	verifier := provider.Verifier(&oidc.Config{ClientID: config.ClientID})
+	// go-oidc does not read the address for sign-out by itself.
+	var metadata struct {
+		EndSession string `json:"end_session_endpoint"`
+	}
+	if err := provider.Claims(&metadata); err != nil {
+		log.Fatal(err)
+	}
 
 	http.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
 		s := current(r)
@@ -124,13 +131,6 @@ func main() {
 	http.HandleFunc("GET /logout", func(w http.ResponseWriter, r *http.Request) {
 		query := url.Values{"id_token_hint": {current(r).idToken}, "post_logout_redirect_uri": {home + "/"}}
 		start(w, &session{})
-		var metadata struct {
-			EndSession string `json:"end_session_endpoint"`
-		}
-		if err := provider.Claims(&metadata); err != nil {
-			http.Error(w, err.Error(), http.StatusBadGateway)
-			return
-		}
 		http.Redirect(w, r, metadata.EndSession+"?"+query.Encode(), http.StatusFound)
 	})
 
