@@ -1,6 +1,6 @@
 /** Runs the code snippets that the console shows for a client. Each snippet must get tokens. */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -89,6 +89,12 @@ async function blocksOf(): Promise<Record<string, string>> {
   return Object.fromEntries(texts)
 }
 
+/** Selects the snippet of a framework on the page of a client for a server app. */
+async function selectFramework(label: string): Promise<void> {
+  await admin.getByRole('combobox', { name: 'Language' }).click()
+  await admin.getByRole('option', { name: label, exact: true }).click()
+}
+
 /** Runs a snippet in the folder with the libraries: a `.sh` file with sh, other files with Node.js. */
 function run(file: string, text: string, env: Record<string, string> = {}) {
   writeFileSync(join(folder, file), text)
@@ -131,10 +137,10 @@ async function visit(address: string): Promise<Page> {
   return page
 }
 
-test('single-page app', async () => {
+test.each(['/callback', '/'])('single-page app with the callback path %s', async (callback) => {
   const [port] = await freePorts(1)
   const home = `http://localhost:${port}`
-  const { blocks } = await createClient('Single-page app', `${home}/callback`)
+  const { blocks } = await createClient('Single-page app', `${home}${callback}`)
   const modules = {
     '/auth.js': blocks['auth.ts']!,
     '/oidc-client-ts.js': 'oidc-client-ts/dist/esm/oidc-client-ts.js',
@@ -173,6 +179,55 @@ test.each(['/callback', '/auth/return'])('server app with the callback path %s',
   expect(JSON.parse((await person.textContent('body'))!)).toMatchObject({ name: 'Grace Hopper' })
   expect(server.output()).toBe('')
   await person.context().close()
+})
+
+/** Returns the lines of the files of a relying party, without indentation. */
+function linesOfExample(name: string): Set<string> {
+  const files = readdirSync(join(packageRoot, 'examples/relying-parties', name), {
+    recursive: true,
+    withFileTypes: true,
+  })
+  const texts = files
+    .filter((file) => file.isFile())
+    .map((file) => readFileSync(join(file.parentPath, file.name), 'utf8'))
+  return new Set(texts.flatMap((text) => text.split('\n').map((line) => line.trim())))
+}
+
+test('server app: the snippets of other frameworks are code of the examples, with the values of the client', async () => {
+  const redirectUri = 'http://localhost:8080/callback'
+  await createClient('Server app', redirectUri)
+  const issuer = `${fixture.app.gatehouse.config.idpUrl}/${tenant.issuerId}`
+  const examples = {
+    'Next.js': 'next-auth',
+    Flask: 'authlib',
+    'Spring Boot': 'spring-security',
+    'ASP.NET Core': 'aspnet-core',
+    Go: 'go-oidc',
+  }
+  for (const [label, example] of Object.entries(examples)) {
+    const lines = linesOfExample(example)
+    await selectFramework(label)
+    const { Terminal: terminal, ...files } = await blocksOf()
+    expect(terminal).toContain(`export ISSUER=${issuer} CLIENT_ID=cli_`)
+    expect(Object.keys(files)).not.toEqual([])
+    // The examples build the redirect URI from the environment variable PORT.
+    const code = Object.values(files)
+      .join('\n')
+      .replace(`"${redirectUri}"`, example === 'authlib' ? 'f"{home}/callback"' : 'home + "/callback"')
+    const other = code.split('\n').filter((line) => !lines.has(line.trim()))
+    expect({ label, other }).toEqual({ label, other: [] })
+  }
+})
+
+test('server app: a snippet says which settings of the client its library needs', async () => {
+  await createClient('Server app', 'http://localhost:8080/login/oauth2/code/gatehouse')
+  await selectFramework('Spring Boot')
+  const algorithm = admin.getByText('Spring Boot does not accept ES256 by default: set the signing algorithm')
+  await algorithm.waitFor()
+  expect(await admin.getByText('Add the redirect URI').count()).toBe(0)
+  await selectFramework('Next.js')
+  await admin.getByText('Add the redirect URI http://localhost:8080/api/auth/callback/gatehouse.').waitFor()
+  expect(await algorithm.count()).toBe(0)
 })
 
 test('native app: a program that listens on a loopback port', async () => {

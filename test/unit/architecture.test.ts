@@ -60,7 +60,7 @@ const restrictedApis: { what: RegExp; where: RegExp; why: string }[] = [
   {
     what: /\bprocess\.env\b/,
     // The code snippets for applications contain process.env.
-    where: /^src\/(config\.ts|console\/pages\/clients\/snippet-templates\.ts)$/,
+    where: /^src\/(config\.ts|console\/pages\/clients\/(snippet-templates|server-snippets)\.ts)$/,
     why: 'only src/config.ts reads the environment',
   },
   {

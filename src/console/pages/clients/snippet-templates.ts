@@ -1,5 +1,6 @@
 /** Code snippets that use common public libraries. */
 import type { ApplicationTypeName } from './application-types'
+import { frameworkSnippets } from './server-snippets'
 
 export interface Snippet {
   label: string
@@ -7,7 +8,7 @@ export interface Snippet {
   steps: readonly { title: string; code: string }[]
 }
 
-interface SnippetParams {
+export interface SnippetParams {
   issuer: string
   clientId: string
   redirectUri: string
@@ -35,7 +36,7 @@ export const auth = new UserManager({
 })
 
 // On a page that requires a signed-in user:
-if (location.href.startsWith('${redirectUri}')) {
+if (new URLSearchParams(location.search).has('state')) {
   await auth.signinCallback()
   history.replaceState(null, '', '/')
 }
@@ -54,7 +55,7 @@ function serverSettings(redirectUri: string) {
   return { origin, routes, port: port || '8080' }
 }
 
-const web = ({ issuer, clientId, redirectUri, algorithm }: SnippetParams): Snippet[] => [
+const express = ({ issuer, clientId, redirectUri, algorithm }: SnippetParams): Snippet[] => [
   {
     label: 'Express',
     text: 'With express-openid-connect. Set the secret in the environment, not in the code.',
@@ -85,6 +86,8 @@ app.listen(${serverSettings(redirectUri).port})`,
     ],
   },
 ]
+
+const web = (params: SnippetParams): Snippet[] => [...express(params), ...frameworkSnippets(params)]
 
 /** The option without which openid-client refuses an issuer with an http URL, such as a local Gatehouse. */
 const insecureRequestsOption = (issuer: string): string =>

@@ -1,5 +1,5 @@
 /** Code snippets with the id and URLs of a client, or with an example redirect URI if the client has none. */
-import { Alert, SegmentedControl } from '@mantine/core'
+import { Alert, SegmentedControl, Select } from '@mantine/core'
 import { useState } from 'react'
 import { Card } from '../../components/card'
 import { CodeBlock } from '../../components/code-block'
@@ -33,13 +33,7 @@ export function Snippets({ client, issuerUrl }: Props) {
       text={snippet.text}
       actions={
         snippets.length > 1 && (
-          <SegmentedControl
-            size="xs"
-            value={snippet.label}
-            onChange={setSelectedLabel}
-            data={snippets.map(({ label }) => label)}
-            aria-label="Language"
-          />
+          <Choice labels={snippets.map(({ label }) => label)} value={snippet.label} onChange={setSelectedLabel} />
         )
       }
     >
@@ -53,5 +47,21 @@ export function Snippets({ client, issuerUrl }: Props) {
         <CodeBlock key={title} title={title} code={code} />
       ))}
     </Card>
+  )
+}
+
+interface ChoiceProps {
+  labels: string[]
+  value: string
+  onChange: (label: string) => void
+}
+
+/** Selects a snippet. Two labels fit beside the title; more are in a list. */
+function Choice({ labels, value, onChange }: ChoiceProps) {
+  const props = { size: 'xs', value, data: labels, 'aria-label': 'Language' } as const
+  return labels.length > 2 ? (
+    <Select {...props} w={150} allowDeselect={false} onChange={(label) => label && onChange(label)} />
+  ) : (
+    <SegmentedControl {...props} onChange={onChange} />
   )
 }
