@@ -199,3 +199,37 @@ describe('oauth4webapi', () => {
     expect((await oauth.processRefreshTokenResponse(as, me, again)).refresh_token).toBeDefined()
   })
 })
+
+describe('kubelogin and the API server of Kubernetes', () => {
+  test('the parameter claims adds email to ID tokens with RS256, also to refreshed ones, for a loopback redirect', async () => {
+    const client = await realm.createClient({
+      application_type: 'native',
+      redirect_uris: ['http://localhost:8000'],
+      response_signature_alg: 'RS256',
+    })
+    // kubelogin uses the port 18000 if the port 8000 is in use.
+    const redirect_uri = 'http://localhost:18000'
+    const tokens = await realm.signInForTokens(
+      client,
+      'ada@example.com',
+      {
+        redirect_uri,
+        scope: 'openid email offline_access',
+        nonce: 'n-1',
+        claims: '{"id_token":{"email":null,"email_verified":null}}',
+      },
+      new TestBrowser('http://localhost:18000'),
+    )
+    const refreshed = await realm.refresh(client, tokens.refresh_token)
+    for (const token of [tokens.id_token, refreshed.body.id_token]) {
+      expect(jwtHeader(token).alg).toBe('RS256')
+      expect(jwtClaims(token)).toMatchObject({
+        iss: realm.url,
+        aud: client.id,
+        sub: userId,
+        email: 'ada@example.com',
+        email_verified: false,
+      })
+    }
+  })
+})
