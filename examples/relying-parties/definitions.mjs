@@ -136,7 +136,10 @@ export const relyingParties = {
 
   'oauth2-proxy': {
     title: 'oauth2-proxy',
-    version: () => firstLineOf(process.env.OAUTH2_PROXY ?? 'oauth2-proxy', '--version')?.split(' ')[1]?.replace(/^v/, ''),
+    version: () =>
+      firstLineOf(process.env.OAUTH2_PROXY ?? 'oauth2-proxy', '--version')
+        ?.split(' ')[1]
+        ?.replace(/^v/, ''),
     client: { ...web, redirect_uris: ['/oauth2/callback'] },
     missing: () =>
       needs(process.env.OAUTH2_PROXY ?? 'oauth2-proxy', 'oauth2-proxy 7.15 or later, or set OAUTH2_PROXY', '--version'),

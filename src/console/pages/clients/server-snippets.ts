@@ -67,7 +67,7 @@ const flask: Framework = {
   text: 'With Authlib, which also has integrations for Django and Starlette.',
   install: 'pip install Authlib Flask requests',
   environment: 'SESSION_SECRET=$(openssl rand -hex 32)',
-  algorithms: ['ES256', 'RS256'],
+  algorithms: ['ES256', 'RS256', 'EdDSA'],
   files: [
     {
       title: 'app.py',
