@@ -2,7 +2,7 @@
  * Code snippets for applications with a server, besides Express. Each line of code is also in the example of the same
  * framework in examples/relying-parties, which a test signs in to.
  */
-import type { Snippet, SnippetParams } from './snippet-templates'
+import type { Snippet, SnippetParams } from './snippet'
 
 interface Framework {
   label: string

@@ -1,20 +1,7 @@
 /** Code snippets that use common public libraries. */
 import type { ApplicationTypeName } from './application-types'
 import { frameworkSnippets } from './server-snippets'
-
-export interface Snippet {
-  label: string
-  text: string
-  steps: readonly { title: string; code: string }[]
-}
-
-export interface SnippetParams {
-  issuer: string
-  clientId: string
-  redirectUri: string
-  /** Signing algorithm of the client's ID tokens. */
-  algorithm: string
-}
+import type { Snippet, SnippetParams } from './snippet'
 
 const spa = ({ issuer, clientId, redirectUri }: SnippetParams): Snippet[] => [
   {
