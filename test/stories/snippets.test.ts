@@ -221,6 +221,10 @@ test('server app: the snippets of other frameworks are code of the examples, wit
 
 test('server app: a snippet says which settings of the client its library needs', async () => {
   await createClient('Server app', 'http://localhost:8080/login/oauth2/code/gatehouse')
+  const [clientId] = /cli_\w+/.exec(admin.url())!
+  const settings = { openid: { response_signature_alg: 'ES256' } }
+  expectStatus(await tenant.owner.patch(`${tenant.I}/clients/${clientId}`, { settings }), 200)
+  await admin.reload()
   await selectFramework('Spring Boot')
   const algorithm = admin.getByText('Spring Boot does not accept ES256 by default: set the signing algorithm')
   await algorithm.waitFor()
