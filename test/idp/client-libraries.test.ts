@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import * as oauth from 'oauth4webapi'
 import * as openid from 'openid-client'
+import { expectStatus } from '../setup/actors.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
 import { TestBrowser } from './browser.js'
 import {
@@ -201,11 +202,17 @@ describe('oauth4webapi', () => {
 })
 
 describe('kubelogin and the API server of Kubernetes', () => {
-  test('the parameter claims adds email to ID tokens with RS256, also to refreshed ones, for a loopback redirect', async () => {
+  test('the parameter claims adds email, and a custom claim groups, to ID tokens with RS256 and to refreshed ones', async () => {
+    const { owner, I } = realm.tenant
+    const organization = expectStatus(await owner.post(`${I}/organizations`, { name: 'Notebooks' }), 201).data
+    const O = `${I}/organizations/${organization.id}`
+    const group = expectStatus(await owner.post(`${O}/groups`, { name: 'Platform' }), 201).data
+    expectStatus(await owner.post(`${O}/members`, { member_id: userId, groups: [group.id] }), 201)
     const client = await realm.createClient({
       application_type: 'native',
       redirect_uris: ['http://localhost:8000'],
       response_signature_alg: 'RS256',
+      claims: [{ name: 'groups', source: 'groups', in: ['id_token'] }],
     })
     // kubelogin uses the port 18000 if the port 8000 is in use.
     const redirect_uri = 'http://localhost:18000'
@@ -229,6 +236,7 @@ describe('kubelogin and the API server of Kubernetes', () => {
         sub: userId,
         email: 'ada@example.com',
         email_verified: false,
+        groups: ['Platform'],
       })
     }
   })
