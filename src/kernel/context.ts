@@ -3,7 +3,15 @@
  * platform/context.ts contains both.
  */
 
-export type ActorType = 'api_key' | 'user' | 'client' | 'agent' | 'personal_token' | 'system' | 'unauthenticated'
+export type ActorType =
+  | 'api_key'
+  | 'user'
+  | 'client'
+  | 'agent'
+  | 'personal_token'
+  | 'initial_access_token'
+  | 'system'
+  | 'unauthenticated'
 
 /** The values of `auth_type` in events (docs/contract.md#event-endpoints). */
 export type AuthType = 'user' | 'client' | 'token' | 'api_key' | 'system' | 'unauthenticated'

@@ -22,6 +22,7 @@ export type IdPrefix =
   | 'whk'
   | 'dlv'
   | 'note'
+  | 'iat'
   | 'dom'
   | 'pm'
   | 'led'

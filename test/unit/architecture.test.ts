@@ -51,6 +51,7 @@ const containerOrder = [
   ['claims', 'clients', 'users', 'agents'],
   ['organizations'],
   ['issuers'],
+  ['registration'],
   ['accounts'],
   ['health'],
 ]

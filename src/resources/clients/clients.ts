@@ -94,9 +94,15 @@ export interface ClientWithSecret extends Client {
 /**
  * Registers a client. A confidential client gets the secret in the input or a generated one, unless it authenticates with
  * `private_key_jwt`.
+ * @param eventData values of `eventDataFields` for the event
  * @throws invalid_request, insufficient_scope, not_found
  */
-export async function createClient(context: Context, path: InIssuer, input: unknown): Promise<ClientWithSecret> {
+export async function createClient(
+  context: Context,
+  path: InIssuer,
+  input: unknown,
+  eventData: Record<string, unknown> = {},
+): Promise<ClientWithSecret> {
   const { secret: requestedSecret, metadata, ...values } = checkInput(createRules, input)
   const settings = checkClientSettings(values.confidential, mergePatch({}, values.settings))
   await requireGrantableClientScopes(context, { ...path, confidential: values.confidential }, settings)
@@ -126,7 +132,7 @@ export async function createClient(context: Context, path: InIssuer, input: unkn
         metadata: metadata as Prisma.InputJsonObject,
       },
     })
-    await recordEvent(tx, 'client.created', { ...clientEventSubject(client), data: { name: client.name } })
+    await recordEvent(tx, 'client.created', { ...clientEventSubject(client), data: { name: client.name, ...eventData } })
     return { ...client, secret }
   })
 }

@@ -10,6 +10,7 @@ import { isResourceUri } from '../../kernel/uri.js'
 import { customClaimsRule } from '../claims/custom-claim-rules.js'
 import { authenticationMethodErrors, authenticationRules } from './authentication-method.js'
 import { type ApplicationType, redirectUriError, redirectUriErrors } from './redirect-uris.js'
+import { registeredMetadataRules } from './registered-metadata.js'
 
 export const TOKEN_EXCHANGE = 'urn:ietf:params:oauth:grant-type:token-exchange'
 export const grantTypes = ['authorization_code', 'refresh_token', 'client_credentials', TOKEN_EXCHANGE] as const
@@ -101,6 +102,7 @@ const openidRules = z.looseObject(
     backchannel_logout_session_required: fieldSchemas.boolean.optional(),
     /** Whether each token request must have a DPoP proof (RFC 9449 section 5.2). */
     dpop_bound_access_tokens: fieldSchemas.boolean.optional(),
+    ...registeredMetadataRules,
     ...ageRules,
   },
   'must be an object.',

@@ -26,6 +26,8 @@ export const eventCatalog = {
   'client.updated': 'A client was changed.',
   'client.deleted': 'A client was deleted.',
   'client.secret.rotated': 'The secret of a client was rotated.',
+  'initial_access_token.created': 'An initial access token for dynamic client registration was created.',
+  'initial_access_token.revoked': 'An initial access token was revoked.',
   'user.created': 'A user was created.',
   'user.updated': 'A user was changed.',
   'user.deleted': 'A user was deleted.',
@@ -143,6 +145,11 @@ const denialFields = {
  * Other names are dropped (event-fields.ts).
  */
 export const eventDataFields = {
+  'client.created': {
+    registration: '`dynamic` if the client registered itself',
+    initial_access_token_id: 'the initial access token of the registration, or null',
+  },
+  'client.deleted': { reason: '`unused` if no user had signed in to a dynamically registered client' },
   'user.created': {
     imported_from: 'the product from which the user was imported',
     verifiers: 'types of the credentials that were imported',

@@ -12,6 +12,7 @@ export const ActorType = enumType<ActorTypeName>('ActorType', 'The types of prin
   client: 'A client that acts for itself, for example with the client credentials grant.',
   agent: 'An agent.',
   personal_token: 'A personal token, with which a script acts for a user.',
+  initial_access_token: 'An initial access token, with which a client registered itself.',
   system: 'Gatehouse itself, for example a background job or a command.',
   unauthenticated: 'A caller that is not signed in.',
 })
@@ -19,7 +20,7 @@ export const ActorType = enumType<ActorTypeName>('ActorType', 'The types of prin
 export const AuthType = enumType<AuthTypeName>('AuthType', 'How the actor of an event was authenticated.', {
   user: 'With an access token of a user.',
   client: 'As a client or an agent.',
-  token: 'With a personal token.',
+  token: 'With a personal token or an initial access token.',
   api_key: 'With an API key.',
   system: 'Not at all, because Gatehouse itself acted.',
   unauthenticated: 'Not at all, for example in a failed sign-in.',
@@ -33,6 +34,7 @@ export const EventTargetType = enumType('EventTargetType', 'The types of resourc
   auth_method: 'An authentication method of an issuer.',
   client: 'A client.',
   domain: 'A custom domain.',
+  initial_access_token: 'An initial access token for dynamic client registration.',
   issuer: 'An issuer.',
   ledger_entry: 'An entry of the credit ledger of an account.',
   note: 'A note.',

@@ -85,12 +85,25 @@ const unusedMetadataDocumentPolicy: SettingsCheck = ({ settings }) => {
     }))
 }
 
+const unusedRegistrationPolicy: SettingsCheck = ({ settings }) => {
+  const policy = settings.security?.openid_policy?.dynamic_registration
+  const path = 'settings.security.openid_policy.dynamic_registration'
+  return (['allowed_resources', 'allowed_scopes'] as const)
+    .filter((key) => policy?.enabled !== true && isFilled(policy?.[key]))
+    .map((key) => ({
+      path: `${path}.${key}`,
+      reason: 'applies only to dynamic client registration, which is not enabled',
+      fix: `Set ${path}.enabled to true, or ${path}.${key} to an empty array.`,
+    }))
+}
+
 const settingsChecks: readonly SettingsCheck[] = [
   unknownSettings,
   unusedPasswordPolicy,
   ineffectiveIdleTimeout,
   ineffectiveSignupDomains,
   unusedMetadataDocumentPolicy,
+  unusedRegistrationPolicy,
 ]
 
 /** Returns the settings without effect. @param facts the settings and authentication methods of an issuer */

@@ -59,6 +59,17 @@ const passwordPolicyRule = z.looseObject({
 
 const organizationPolicies = ['all', 'selected', 'none'] as const
 
+/** Dynamic client registration (docs/contract.md#dynamic-client-registration). */
+const dynamicRegistrationRules = z.looseObject({
+  enabled: fieldSchemas.boolean.optional(),
+  /** Whether a client needs an initial access token to register itself; true if absent. */
+  initial_access_token_required: fieldSchemas.boolean.optional(),
+  /** Scopes that registered clients may have in addition to those of OpenID Connect. */
+  allowed_scopes: fieldSchemas.scopes.optional(),
+  /** Resources (RFC 8707) that registered clients may request, in addition to those in their own settings. */
+  allowed_resources: resourceRules.optional(),
+})
+
 export const issuerSettingsRules = z.looseObject(
   {
     signup: z
@@ -108,6 +119,7 @@ export const issuerSettingsRules = z.looseObject(
               })
               .optional(),
             client_assertions: clientAssertionsSchema.optional(),
+            dynamic_registration: dynamicRegistrationRules.optional(),
           })
           .optional(),
       })
@@ -141,6 +153,23 @@ export const defaultIssuerSettings: IssuerSettings = {
 /** Returns the policy for clients with a metadata document (docs/contract.md#client-id-metadata-documents). */
 export const metadataDocumentPolicyOf = (settings: IssuerSettings) =>
   settings.security?.openid_policy?.client_id_metadata_document
+
+/** Returns the policy for dynamic client registration, with its defaults. */
+export function dynamicRegistrationPolicyOf(settings: IssuerSettings) {
+  const policy = settings.security?.openid_policy?.dynamic_registration ?? {}
+  return {
+    enabled: policy.enabled === true,
+    isTokenRequired: policy.initial_access_token_required !== false,
+    allowedScopes: policy.allowed_scopes ?? [],
+    allowedResources: policy.allowed_resources ?? [],
+  }
+}
+
+/** Returns the scopes that an issuer lets clients request that no administrator has created. */
+export const scopesOfUnmanagedClients = (settings: IssuerSettings): readonly string[] => [
+  ...(metadataDocumentPolicyOf(settings)?.allowed_scopes ?? []),
+  ...dynamicRegistrationPolicyOf(settings).allowedScopes,
+]
 
 /** Returns the settings of a stored issuer. */
 export const issuerSettingsOf = (issuer: { settings: unknown }): IssuerSettings => issuer.settings as IssuerSettings

@@ -30,6 +30,7 @@ const allowsMore =
   }
 
 const METADATA_DOCUMENT_POLICY = 'security.openid_policy.client_id_metadata_document'
+const DYNAMIC_REGISTRATION = 'security.openid_policy.dynamic_registration'
 
 /** The default value of each setting, and the function that decides whether a new value is weaker. */
 // biome-ignore format: a table, one row for each setting
@@ -54,6 +55,10 @@ const weakeningRules: readonly [path: string, absent: unknown, isWeaker: IsWeake
   [`${METADATA_DOCUMENT_POLICY}.allowed_resources`, [], hasAddedEntries],
   [`${METADATA_DOCUMENT_POLICY}.allowed_scopes`, [], hasAddedEntries],
   ['security.openid_policy.profile', null, (before, after) => before === 'fapi2' && after !== 'fapi2'],
+  [`${DYNAMIC_REGISTRATION}.enabled`, false, turnedOn],
+  [`${DYNAMIC_REGISTRATION}.initial_access_token_required`, true, turnedOff],
+  [`${DYNAMIC_REGISTRATION}.allowed_scopes`, [], hasAddedEntries],
+  [`${DYNAMIC_REGISTRATION}.allowed_resources`, [], hasAddedEntries],
   ['signup.mode', 'open', movedTowards('open', 'invite_only')],
   ['signup.allowed_domains', [], allowsMore('empty')],
   ['signup.blocked_domains', [], hasRemovedEntries],
