@@ -17,6 +17,8 @@ import { refillSpareKeys } from './resources/issuers/signing-keys.js'
 import { purgeApiKeys, purgePersonalTokens } from './resources/keys/purge.js'
 import { purgeDeletedUsers, purgeExpiredInvitations } from './resources/organizations/purge.js'
 import { reconcileTopup } from './resources/payments/reconcile-topup.js'
+import { purgeInitialAccessTokens } from './resources/registration/initial-access-tokens.js'
+import { purgeUnusedRegistrations } from './resources/registration/purge.js'
 import { backchannelLogout } from './resources/sessions/backchannel-logout.js'
 import { expireSessions } from './resources/sessions/expiry.js'
 import { purgeExpiredIdpData } from './resources/sessions/purge.js'
@@ -40,6 +42,8 @@ export const schedule: readonly PeriodicJob[] = [
   { name: 'purge-personal-tokens', every: HOUR, run: purgePersonalTokens },
   { name: 'purge-api-keys', every: HOUR, run: purgeApiKeys },
   { name: 'purge-clients', every: HOUR, run: purgeClients },
+  { name: 'purge-unused-registrations', every: HOUR, run: purgeUnusedRegistrations },
+  { name: 'purge-initial-access-tokens', every: HOUR, run: purgeInitialAccessTokens },
   { name: 'purge-invitations', every: HOUR, run: purgeExpiredInvitations },
   { name: 'cancel-deliveries', every: MINUTE, run: cancelDeliveriesOfDeletedWebhooks },
   { name: 'purge-deliveries', every: 10 * MINUTE, run: purgeDeliveries },

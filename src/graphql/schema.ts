@@ -49,6 +49,7 @@ import { CreditResolver } from '../resources/payments/credits.graphql.js'
 import { withMetering } from '../resources/payments/metering.js'
 import { PaymentMethodResolver } from '../resources/payments/payment-methods.graphql.js'
 import { requireRecentSignIn } from '../resources/recent-sign-in.js'
+import { InitialAccessTokenResolver } from '../resources/registration/initial-access-tokens.graphql.js'
 import { EventSessionResolver, SessionResolver } from '../resources/sessions/sessions.graphql.js'
 import { ApprovalResolver } from '../resources/users/approvals.graphql.js'
 import { ImportResolver } from '../resources/users/import.graphql.js'
@@ -81,6 +82,7 @@ const resolvers = [
   AuthMethodResolver,
   ClientResolver,
   TokenPreviewResolver,
+  InitialAccessTokenResolver,
   UserResolver,
   SessionUserResolver,
   PersonalTokenUserResolver,

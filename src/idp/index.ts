@@ -15,6 +15,7 @@ import { type Context, contextFor, type Gatehouse } from '../platform/context.js
 import { respondWithError } from '../platform/http/error-response.js'
 import { requestInfo } from '../platform/http/request.js'
 import { translateDatabaseError } from '../platform/postgres/errors.js'
+import { dynamicRegistrationPolicyOf } from '../resources/issuers/settings.js'
 import { replaceClientAssertion } from './client/assertions/index.js'
 import { claimedClientId, requireAuthenticationAllowed } from './client/authentication.js'
 import { authenticateWallet } from './client/wallet-authentication.js'
@@ -24,6 +25,7 @@ import { checkSession, serveCheckSessionPage } from './endpoints/check-session.j
 import { keySetCacheControl } from './endpoints/key-set.js'
 import { JWT_PLACEHOLDER } from './endpoints/live-token.js'
 import { confirmLogout, serveLogout } from './endpoints/logout.js'
+import { serveClientConfiguration, serveRegistration } from './endpoints/registration.js'
 import { serveSession } from './endpoints/session.js'
 import { serveStaticDocument } from './endpoints/static-documents.js'
 import { setParsedForm, setProvider } from './hooks/contexts.js'
@@ -80,6 +82,8 @@ export function createIdp(gatehouse: Gatehouse): Idp {
       runtime = await runtimes.find(context, match.issuerId, host, isDocument)
       if (!runtime) throw new ApiError('not_found', 'There is no such issuer.')
       setCanonicalHost(ctx.req, runtime.parsedUrl, facts)
+      if (registrationRoutes.has(match.route.name) && !dynamicRegistrationPolicyOf(runtime.issuer.settings).enabled)
+        throw new ApiError('not_found', 'Dynamic client registration is not enabled for this issuer.')
       if (!match.route.methods.includes(ctx.method)) throw methodNotAllowed(match)
       if (ctx.method === 'OPTIONS') ctx.set('Allow', match.route.methods.join(', '))
       if (isDocument) serveIssuerDocument(ctx, context, runtime, match)
@@ -131,6 +135,9 @@ function serveIssuerDocument(ctx: Koa.Context, { now }: Context, runtime: Issuer
   ctx.set('Access-Control-Max-Age', '3600')
   ctx.status = 204
 }
+
+/** Routes that exist only if the issuer allows dynamic client registration. */
+const registrationRoutes: ReadonlySet<RouteName> = new Set(['registration', 'client_configuration'])
 
 /** Routes at which clients authenticate. */
 const clientAuthenticationRoutes: ReadonlySet<string> = new Set(['token', 'introspect', 'revoke', 'par'])
@@ -198,6 +205,10 @@ async function handleRequest(
         return serveSession(request, ctx, form)
       case 'check_session':
         return checkSession(request, ctx)
+      case 'registration':
+        return serveRegistration(request, ctx)
+      case 'client_configuration':
+        return serveClientConfiguration(request, ctx, match.pathParameter!)
       default: {
         if (parsedForm && ctx.method === 'POST')
           setParsedForm(

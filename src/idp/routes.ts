@@ -25,6 +25,8 @@ export type RouteName =
   | 'session'
   | 'check_session_page'
   | 'check_session'
+  | 'registration'
+  | 'client_configuration'
 
 export interface Route {
   readonly name: RouteName
@@ -71,6 +73,8 @@ export const routes: readonly Route[] = [
   route('session', '/session', ['GET', 'POST', 'OPTIONS']),
   route('check_session_page', '/check-session.html', ['GET', 'HEAD']),
   route('check_session', '/check-session', ['POST']),
+  route('registration', '/register', ['POST', 'OPTIONS']),
+  route('client_configuration', '/register/{client_id}', ['GET', 'PUT', 'DELETE', 'OPTIONS']),
 ]
 
 export interface Match {
@@ -84,6 +88,7 @@ export interface Match {
 const parameterPatterns: Record<string, RegExp> = {
   uid: /^[A-Za-z0-9_-]{10,64}$/,
   method_id: /^am_[0-9a-hjkmnp-tv-z]{26}$/,
+  client_id: /^cli_[0-9a-hjkmnp-tv-z]{26}$/,
 }
 const matchBelowIssuer = createRouter(
   routes.map((row) => ({ path: row.template, methods: row.methods, route: row })),

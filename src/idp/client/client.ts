@@ -48,6 +48,8 @@ export interface ClientRow {
   status: string
   /** The host of the URL and the `client_name` of the metadata document; undefined for other clients. */
   document?: { host: string; name: string | null }
+  /** Whether the client registered itself (docs/contract.md#dynamic-client-registration). */
+  isDynamic?: boolean
 }
 
 /** A client with its version, which changes with every update of the client and its secrets. */
@@ -67,7 +69,8 @@ const clientQuery: BatchQuery = {
   text: `
   SELECT i.status AS "issuerStatus", c.updated_at::text AS version,
     CASE WHEN c.id IS NOT NULL THEN jsonb_build_object('kind', 'client', 'id', c.id, 'name', c.name,
-      'confidential', c.confidential, 'settings', c.settings, 'secrets', c.secrets, 'status', c.status) END AS row
+      'confidential', c.confidential, 'settings', c.settings, 'secrets', c.secrets, 'status', c.status,
+      'isDynamic', EXISTS (SELECT 1 FROM client_registrations r WHERE r.client_id = c.id)) END AS row
   FROM (SELECT) one LEFT JOIN issuers i ON i.id = $1 LEFT JOIN clients c ON c.issuer_id = i.id AND c.id = $2
   WHERE (i.status = 'active' AND c.updated_at::text = $3) IS NOT TRUE`,
 }

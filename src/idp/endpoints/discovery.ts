@@ -6,7 +6,7 @@ import { languages } from '../../kernel/language.js'
 import { dpopAlgorithms } from '../../platform/crypto/dpop.js'
 import { customClaimNamesOf } from '../../resources/claims/custom-claim-rules.js'
 import { areClientAssertionsEnabled } from '../../resources/clients/authentication-method.js'
-import { type IssuerSettings, isFapi2 } from '../../resources/issuers/settings.js'
+import { dynamicRegistrationPolicyOf, type IssuerSettings, isFapi2 } from '../../resources/issuers/settings.js'
 import { claimsByScope } from '../account/claims-by-scope.js'
 import { assertionAlgorithms } from '../client/assertions/assertion.js'
 import { areMetadataDocumentsEnabled } from '../client/metadata-documents/index.js'
@@ -32,9 +32,12 @@ export function createIssuerMetadata(url: string, settings: IssuerSettings, docu
   // Clients use metadata documents only if the issuer says so, and only then the list has `none`
   // (docs/contract.md#client-id-metadata-documents).
   const supportsMetadataDocuments = areMetadataDocumentsEnabled(settings)
+  // The same holds for dynamic client registration (docs/contract.md#dynamic-client-registration).
+  const allowsRegistration = dynamicRegistrationPolicyOf(settings).enabled
   // Client assertions are mentioned only if the issuer accepts them (docs/contract.md#client-assertions).
   const supportsAssertions = areClientAssertionsEnabled({ settings })
   const followsFapi2 = isFapi2(settings)
+  const publicMethods = supportsMetadataDocuments || (allowsRegistration && !followsFapi2) ? ['none'] : []
   const confidentialMethods = [
     ...(followsFapi2 ? [] : ['client_secret_basic', 'client_secret_post']),
     ...(supportsAssertions ? ['private_key_jwt'] : []),
@@ -56,10 +59,11 @@ export function createIssuerMetadata(url: string, settings: IssuerSettings, docu
     grant_types_supported: ['authorization_code', 'refresh_token'],
     subject_types_supported: ['public'],
     id_token_signing_alg_values_supported: ['ES256', 'RS256', 'EdDSA'],
-    token_endpoint_auth_methods_supported: [...confidentialMethods, ...(supportsMetadataDocuments ? ['none'] : [])],
+    token_endpoint_auth_methods_supported: [...confidentialMethods, ...publicMethods],
     introspection_endpoint_auth_methods_supported: confidentialMethods,
     revocation_endpoint_auth_methods_supported: [...confidentialMethods, ...(followsFapi2 ? [] : ['none'])],
     ...(supportsAssertions ? algorithmMembers(assertionAlgorithms(followsFapi2)) : {}),
+    ...(allowsRegistration ? { registration_endpoint: `${url}/register` } : {}),
     ...(supportsMetadataDocuments ? { client_id_metadata_document_supported: true } : {}),
     code_challenge_methods_supported: ['S256'],
     dpop_signing_alg_values_supported: dpopAlgorithms,

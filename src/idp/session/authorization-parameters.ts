@@ -6,8 +6,8 @@ import { errors } from 'oidc-provider'
 import { unsafeInputError } from '../../kernel/safe-json.js'
 import { maySelectOrganization } from '../../resources/clients/organization-restriction.js'
 import { clientRowOf, restrictionOfClient } from '../client/client.js'
-import { metadataDocumentAllowances } from '../client/metadata-documents/index.js'
 import { requireSecurityProfile } from '../client/security-profile.js'
+import { allowancesOf, isUnmanaged } from '../client/unmanaged-clients.js'
 import { type OpenIdClient, type OpenIdContext, textParameter } from '../provider-types.js'
 import { consumeTokenRateLimit } from '../rate-limits.js'
 import type { RequestContext } from '../request-context.js'
@@ -38,21 +38,22 @@ export const requestsOfflineAccess = (ctx: OpenIdContext): boolean =>
 const responseModes: ReadonlySet<string | undefined> = new Set(['query', 'form_post'])
 
 /**
- * Checks `response_mode` and `scope`. Sets the default scope of a client with a metadata document. `resourceServerFor`
- * has already checked whether the client may request the audience (docs/contract.md#grant-and-client-rules rule 5).
+ * Checks `response_mode` and `scope`. Sets the default scope of a client that no administrator has created.
+ * `resourceServerFor` has already checked whether the client may request the audience (docs/contract.md#grant-and-client-rules rule 5).
  * @throws UnsupportedResponseMode, InvalidScope
  */
 export async function checkResponseModeAndScope(
-  { runtime }: RequestContext,
+  request: RequestContext,
   ctx: OpenIdContext,
   _: string | undefined,
   client: OpenIdClient,
 ): Promise<void> {
   if (!responseModes.has(ctx.oidc.responseMode)) throw new errors.UnsupportedResponseMode()
-  // The default scope (RFC 6749 section 3.3) of a client with a metadata document is `openid` and every scope that the
-  // issuer allows such clients.
-  if (clientRowOf(client).document && ctx.oidc.params && textParameter(ctx, 'scope') === undefined) {
-    ctx.oidc.params['scope'] = ['openid', ...metadataDocumentAllowances(runtime.issuer.settings).scopes].join(' ')
+  // The default scope (RFC 6749 section 3.3) of a client that no administrator has created is `openid` and every scope
+  // that the client may request.
+  const row = clientRowOf(client)
+  if (isUnmanaged(row) && ctx.oidc.params && textParameter(ctx, 'scope') === undefined) {
+    ctx.oidc.params['scope'] = ['openid', ...allowancesOf(request, row).scopes].join(' ')
   }
   // A request without any known scope is rejected before the user signs in.
   const hasKnownScope = [...ctx.oidc.requestParamScopes].some((name) =>

@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto'
 import { errors, type interactionPolicy } from 'oidc-provider'
 import { newId } from '../../kernel/ids.js'
 import type { Context } from '../../platform/context.js'
+import { markRegistrationUsed } from '../../resources/registration/purge.js'
 import { createSession, type Device } from '../../resources/sessions/sessions.js'
 import { clientRowOf } from '../client/client.js'
 import type { BrowserSession, OpenIdContext, OpenIdGrant } from '../provider-types.js'
@@ -100,7 +101,7 @@ function saveNewSession(
   const { context, runtime, unitOfWork } = request
   const { id: issuerId, accountId, settings } = runtime.issuer
   const now = context.now()
-  const { id: clientId } = clientRowOf(ctx.oidc.client!)
+  const { id: clientId, isDynamic } = clientRowOf(ctx.oidc.client!)
   const userId = session.accountId!
   const username = String(ctx.oidc.account?.['username'])
   const idle = settings.sessions?.idle_timeout
@@ -124,6 +125,7 @@ function saveNewSession(
       idleExpiresAt: idle === undefined ? null : now + idle * 1000,
     })
     if (!isStarted) throw new SignInEndedError()
+    if (isDynamic) await markRegistrationUsed(tx, clientId)
   })
 }
 

@@ -8,6 +8,7 @@ import { membershipsOf } from '../../resources/organizations/membership.js'
 import type { SessionStatus } from '../../resources/sessions/session.js'
 import { currentSessionStatus } from '../../resources/sessions/sessions.js'
 import { clientRowOf, restrictionOfClient } from '../client/client.js'
+import { isUnmanaged } from '../client/unmanaged-clients.js'
 import { type OpenIdContext, textParameter } from '../provider-types.js'
 import { type RequestContext, withRequest } from '../request-context.js'
 import {
@@ -77,7 +78,7 @@ const tokenOnlyRevocationReasons = new Set<string | null>(['token_compromised', 
 
 /**
  * Creates the interaction policy of oidc-provider: its prompts with additional reasons to sign in, prompts to choose
- * an account or an organization, and consent for clients with a metadata document.
+ * an account or an organization, and consent for clients that no administrator has created.
  */
 export function signInPolicy(): interactionPolicy.DefaultPolicy {
   const { Prompt, base } = interactionPolicy
@@ -138,8 +139,8 @@ export function signInPolicy(): interactionPolicy.DefaultPolicy {
       },
     ),
   )
-  // Registered clients need no consent, so `prompt=consent` has no effect for them. Clients with a metadata document
-  // need consent, which is the last prompt.
+  // Clients of an administrator need no consent, so `prompt=consent` has no effect for them. Clients with a metadata
+  // document and dynamically registered clients need consent, which is the last prompt.
   const consent = policy.get('consent')!
   consent.checks.clear()
   consent.checks.add(
@@ -198,12 +199,12 @@ async function readOrganizationSelection(request: RequestContext, ctx: OpenIdCon
 }
 
 /**
- * Checks whether the user must give consent: for a client with a metadata document, unless the session of this browser
+ * Checks whether the user must give consent: for a client that no administrator has created, unless the session of this browser
  * with the client has the same organization and covers the requested scopes, and `prompt=consent` is not requested.
  */
 async function isConsentRequired(request: RequestContext, ctx: OpenIdContext): Promise<boolean> {
   const { client, account, session, result, prompts, requestParamScopes, resourceServers } = ctx.oidc
-  if (!clientRowOf(client!).document || result?.consent || !account) return false
+  if (!isUnmanaged(clientRowOf(client!)) || result?.consent || !account) return false
   const prior = await loadPriorSession(request, ctx)
   const { orgId } = await loadOrganizationSelection(request, ctx)
   const isPriorSessionLive = prior?.state === 'active' || prior?.state === 'inactive'

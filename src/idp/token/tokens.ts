@@ -11,7 +11,7 @@ import { tokenAge } from '../../resources/clients/settings.js'
 import { type UserAccount } from '../account/account.js'
 import { claimsByScope } from '../account/claims-by-scope.js'
 import { clientRowOf } from '../client/client.js'
-import { metadataDocumentAllowances } from '../client/metadata-documents/index.js'
+import { allowancesOf } from '../client/unmanaged-clients.js'
 import { type AccessToken, type OpenIdClient, type OpenIdContext, textParameter } from '../provider-types.js'
 import { type RequestContext, withRequest } from '../request-context.js'
 
@@ -63,17 +63,11 @@ export function requireGrantedResources(
  * @throws InvalidTarget if the client may not request the resource or audience
  *   (docs/contract.md#grant-and-client-rules rule 5, RFC 8707 section 2)
  */
-export function resourceServerFor(
-  { runtime }: RequestContext,
-  client: OpenIdClient,
-  indicator: string,
-): ResourceServer {
-  const { kind, settings, document } = clientRowOf(client)
-  const { allowed_audiences = [], allowed_resources = [] } = settings.openid ?? {}
-  // For clients with a metadata document, the settings of the issuer define the allowed resources and scopes.
-  const { resources, scopes } = document
-    ? metadataDocumentAllowances(runtime.issuer.settings)
-    : { resources: allowed_resources, scopes: settings.scopes ?? [] }
+export function resourceServerFor(request: RequestContext, client: OpenIdClient, indicator: string): ResourceServer {
+  const row = clientRowOf(client)
+  const { kind, settings } = row
+  const { allowed_audiences = [] } = settings.openid ?? {}
+  const { resources, scopes } = allowancesOf(request, row)
   const audience = indicator.startsWith(AUDIENCE_URN_PREFIX)
     ? decodeAudience(indicator.slice(AUDIENCE_URN_PREFIX.length))
     : undefined

@@ -132,7 +132,10 @@ export async function createClient(
         metadata: metadata as Prisma.InputJsonObject,
       },
     })
-    await recordEvent(tx, 'client.created', { ...clientEventSubject(client), data: { name: client.name, ...eventData } })
+    await recordEvent(tx, 'client.created', {
+      ...clientEventSubject(client),
+      data: { name: client.name, ...eventData },
+    })
     return { ...client, secret }
   })
 }

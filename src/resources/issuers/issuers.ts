@@ -32,7 +32,7 @@ import {
   isFapi2,
   issuerSettingsOf,
   issuerSettingsRules,
-  scopesOfUnmanagedClients,
+  unmanagedClientScopes,
 } from './settings.js'
 import { claimKeyPairs, publishInitialKeys } from './signing-keys.js'
 import { hasWeakerSettings } from './weaker-settings.js'
@@ -72,8 +72,8 @@ export const getIssuer = requireIssuer
 export async function createIssuer(context: Context, { accountId }: InAccount, input: unknown): Promise<Issuer> {
   const { links, metadata, settings: requestedSettings, ...values } = checkInput(createRules, input)
   const settings = checkInput(issuerSettingsRules, mergePatch(defaultIssuerSettings, requestedSettings), ['settings'])
+  for (const scopesOf of unmanagedClientScopes) requireGrantableScopes(context, scopesOf(settings))
   requireClaimAuthority(context, undefined, settings)
-  requireGrantableScopes(context, scopesOfUnmanagedClients(settings))
   checkStatusChange(context, values.status, 'active')
   await requireAccount(context, { accountId })
   const pairs = await claimKeyPairs(context)
@@ -111,12 +111,13 @@ export async function updateIssuer(
   const { settings, metadata, links, ...values } = checkInput(updateRules, input)
   return updateIssuerRow(context, path, ifMatch, 'issuer.updated', async (issuer, tx) => {
     const merged = settings && checkInput(issuerSettingsRules, mergePatch(issuer.settings, settings), ['settings'])
-    if (merged) requireClaimAuthority(context, issuerSettingsOf(issuer), merged)
-    const before = scopesOfUnmanagedClients(issuerSettingsOf(issuer))
-    if (merged) requireGrantableScopes(context, scopesOfUnmanagedClients(merged), before)
+    const before = issuerSettingsOf(issuer)
+    if (merged)
+      for (const scopesOf of unmanagedClientScopes) requireGrantableScopes(context, scopesOf(merged), scopesOf(before))
+    if (merged) requireClaimAuthority(context, before, merged)
     if (values.status === 'active' && issuer.status !== 'active')
       await requireAuthorityOfAllPrincipals(tx, path.issuerId)
-    if (merged && hasWeakerSettings(issuerSettingsOf(issuer), merged)) await requireAuthorityOfIssuer(tx, path.issuerId)
+    if (merged && hasWeakerSettings(before, merged)) await requireAuthorityOfIssuer(tx, path.issuerId)
     checkStatusChange(context, values.status, issuer.status)
     if (values.status !== undefined && values.status !== 'active')
       await requireNotConsoleResource(tx, 'issuer_id', issuer.id, `be ${values.status}`)

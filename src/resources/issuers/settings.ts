@@ -165,10 +165,10 @@ export function dynamicRegistrationPolicyOf(settings: IssuerSettings) {
   }
 }
 
-/** Returns the scopes that an issuer lets clients request that no administrator has created. */
-export const scopesOfUnmanagedClients = (settings: IssuerSettings): readonly string[] => [
-  ...(metadataDocumentPolicyOf(settings)?.allowed_scopes ?? []),
-  ...dynamicRegistrationPolicyOf(settings).allowedScopes,
+/** The lists of scopes that settings of an issuer grant to clients that no administrator has created. */
+export const unmanagedClientScopes: readonly ((settings: IssuerSettings) => readonly string[])[] = [
+  (settings) => metadataDocumentPolicyOf(settings)?.allowed_scopes ?? [],
+  (settings) => dynamicRegistrationPolicyOf(settings).allowedScopes,
 ]
 
 /** Returns the settings of a stored issuer. */

@@ -24,7 +24,7 @@ export interface RequestedAccess {
 }
 
 /**
- * Asks for consent. The page shows the host of the metadata document first, because the client's name is not verified.
+ * Asks for consent. The page shows the host of the client first, because the client's name is not verified.
  * The host of the redirect URI, or its scheme if it has no host, is shown if it differs from that host.
  */
 export function consentPage(

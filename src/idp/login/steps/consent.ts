@@ -1,12 +1,12 @@
 /**
- * Consent of the user to a client with a metadata document, after the sign-in. For this prompt, oidc-provider starts
+ * Consent of the user to a client that no administrator has created, after the sign-in. For this prompt, oidc-provider starts
  * another interaction, which has no login transaction.
  */
 import type { Context as KoaContext } from 'koa'
 import { mayDiscloseOrganization } from '../../../resources/clients/organization-restriction.js'
 import { membershipsOf } from '../../../resources/organizations/membership.js'
 import { type ClientRow, readClient, restrictionOfClient } from '../../client/client.js'
-import { metadataDocumentAllowances } from '../../client/metadata-documents/index.js'
+import { allowancesOf, consentIdentity, isUnmanaged } from '../../client/unmanaged-clients.js'
 import type { Interaction } from '../../provider-types.js'
 import type { RequestContext } from '../../request-context.js'
 import { type Form, formField } from '../../request-input.js'
@@ -26,7 +26,7 @@ export async function handleConsent(
   const { context, runtime, unitOfWork } = request
   const { uid, params } = interaction
   const client = await readClient(request, String(params['client_id']))
-  if (!client?.document || !interaction.session?.accountId) {
+  if (!client || !isUnmanaged(client) || !interaction.session?.accountId) {
     ctx.status = 400
     return errorPage(ctx, runtime, {}, 'expired')
   }
@@ -38,7 +38,7 @@ export async function handleConsent(
     token: formToken(request, purpose, 0),
   })
   const show = async (problems: readonly PageMessage[]): Promise<void> => {
-    const allowances = metadataDocumentAllowances(runtime.issuer.settings)
+    const allowances = allowancesOf(request, client)
     const requestedScopes = String(params['scope'] ?? '').split(' ')
     const requestedAccess = {
       claims: requestedScopes,
@@ -49,7 +49,9 @@ export async function handleConsent(
         .map(String),
       organizations: await disclosedOrganizationNames(request, client, interaction),
     }
-    sendPage(ctx, view, consentPage(view, client.document!, String(params['redirect_uri']), requestedAccess, problems))
+    const redirectUri = String(params['redirect_uri'])
+    const identity = consentIdentity(client, redirectUri)
+    sendPage(ctx, view, consentPage(view, identity, redirectUri, requestedAccess, problems))
   }
   if (ctx.method !== 'POST') return show([])
   if (formVersion(request, purpose, formField(form, 'csrf')) !== 0) return show([{ key: 'stale' }])

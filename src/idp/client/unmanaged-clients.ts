@@ -1,0 +1,41 @@
+/**
+ * Clients that no administrator of the issuer has created: clients with a metadata document
+ * (docs/contract.md#client-id-metadata-documents) and dynamically registered clients
+ * (docs/contract.md#dynamic-client-registration). Anyone can choose their name and redirect URIs, so users must consent.
+ */
+import { dynamicRegistrationPolicyOf } from '../../resources/issuers/settings.js'
+import type { RequestContext } from '../request-context.js'
+import type { ClientRow } from './client.js'
+import { metadataDocumentAllowances } from './metadata-documents/index.js'
+
+/** Returns whether users must consent to the access of the client. */
+export const isUnmanaged = ({ document, isDynamic }: ClientRow): boolean => document !== undefined || isDynamic === true
+
+/**
+ * Returns the resources and scopes that a client may request, in addition to its id and `allowed_audiences` and to the
+ * scopes of OpenID Connect: by the settings of the issuer for a client with a metadata document, and by its own settings
+ * for other clients. A dynamically registered client may also request the resources that the issuer allows such clients.
+ */
+export function allowancesOf(
+  { runtime }: RequestContext,
+  { document, isDynamic, settings }: ClientRow,
+): { resources: readonly string[]; scopes: readonly string[] } {
+  if (document) return metadataDocumentAllowances(runtime.issuer.settings)
+  const resources = settings.openid?.allowed_resources ?? []
+  const shared = isDynamic ? dynamicRegistrationPolicyOf(runtime.issuer.settings).allowedResources : []
+  return { resources: [...resources, ...shared], scopes: settings.scopes ?? [] }
+}
+
+/**
+ * Returns what a consent page shows about a client: a host that the client controls, and its name, which is not
+ * verified. The host of a dynamically registered client is that of the redirect URI of the request, or its scheme if it
+ * has no host.
+ */
+export function consentIdentity(
+  { document, name }: ClientRow,
+  redirectUri: string,
+): { host: string; name: string | null } {
+  if (document) return document
+  const { host, protocol } = new URL(redirectUri)
+  return { host: host === '' ? protocol : host, name }
+}

@@ -1,0 +1,205 @@
+/**
+ * Dynamic client registration (RFC 7591, RFC 7592, docs/contract.md#dynamic-client-registration). A registered client is
+ * an ordinary client of the issuer, with a row in `client_registrations`.
+ */
+import { type Actor, unauthenticated } from '../../kernel/context.js'
+import { ApiError } from '../../kernel/errors.js'
+import { limits } from '../../kernel/limits.js'
+import { isObject, type JsonObject } from '../../kernel/merge-patch.js'
+import { HOUR, SECOND } from '../../kernel/time.js'
+import type { Context } from '../../platform/context.js'
+import { randomSecret, sha256 } from '../../platform/crypto/secrets.js'
+import type { Client, ClientRegistration, InitialAccessToken } from '../../platform/postgres/database.js'
+import { transaction } from '../../platform/postgres/transaction.js'
+import { type ClientWithSecret, createClient, deleteClient, updateClient } from '../clients/clients.js'
+import { dynamicRegistrationPolicyOf, type IssuerSettings } from '../issuers/settings.js'
+import { matchesSecret, type StoredSecret } from '../keys/rotating-secret.js'
+import type { InIssuer } from '../resource-path.js'
+import {
+  ClientMetadataError,
+  parseClientMetadata,
+  type RegistrationPolicy,
+  toClientMetadataError,
+} from './client-metadata.js'
+import { lockIssuer, useInitialAccessToken } from './initial-access-tokens.js'
+
+/** The issuer at which a client registers. */
+export interface RegistrationIssuer extends InIssuer {
+  readonly settings: IssuerSettings
+}
+
+/** A registered client with its registration. */
+export interface RegisteredClientRow extends Client {
+  readonly registration: ClientRegistration
+}
+
+/** A new client with its registration access token, which is not stored. */
+export interface NewRegistration {
+  readonly client: ClientWithSecret
+  readonly registrationAccessToken: string
+}
+
+/**
+ * Registers a client. The client, its registration and the use of the initial access token commit together.
+ * @param token the initial access token of the request; undefined for an open registration
+ * @returns undefined if another registration has used the token up
+ * @throws ClientMetadataError, too_many_requests if the issuer has `limits.maxDynamicClientsPerIssuer` clients
+ */
+export async function registerClient(
+  context: Context,
+  issuer: RegistrationIssuer,
+  metadata: unknown,
+  token: InitialAccessToken | undefined,
+): Promise<NewRegistration | undefined> {
+  const { accountId, issuerId, settings } = issuer
+  const policy = policyOf(settings, token !== undefined)
+  const { openid, scopes, ...client } = parseClientMetadata(metadata, policy)
+  const actorFields = token && {
+    type: 'initial_access_token' as const,
+    authType: 'token' as const,
+    id: token.id,
+    name: token.name,
+  }
+  const actorContext = withRegistrationActor(context, issuer, actorFields)
+  const registrationAccessToken = randomSecret()
+  return withMetadataErrors(() =>
+    transaction(actorContext, async (tx) => {
+      await lockIssuer(tx, issuer)
+      if (token && !(await useInitialAccessToken(tx, token.id))) return undefined
+      await requireWithinQuota(tx, issuer)
+      const input = { ...client, type: 'external', settings: { openid, scopes } }
+      const initialAccessTokenId = token?.id ?? null
+      const eventData = { registration: 'dynamic', initial_access_token_id: initialAccessTokenId }
+      const created = await createClient(tx, issuer, input, eventData)
+      const { id: clientId, createdAt } = created
+      const tokenHash = sha256(registrationAccessToken)
+      await tx.db.clientRegistration.create({
+        data: { clientId, accountId, issuerId, tokenHash, initialAccessTokenId, createdAt },
+        select: { clientId: true },
+      })
+      return { client: created, registrationAccessToken }
+    }),
+  )
+}
+
+/** Finds the client of a registration access token; undefined for another token, and for a deleted client. */
+export async function findRegisteredClient(
+  context: Context,
+  { accountId, issuerId }: InIssuer,
+  clientId: string,
+  token: string,
+): Promise<RegisteredClientRow | undefined> {
+  const row = await context.db.client.findFirst({
+    where: {
+      id: clientId,
+      accountId,
+      issuerId,
+      status: { not: 'deleted' },
+      registration: { is: { tokenHash: sha256(token) } },
+    },
+    include: { registration: true },
+  })
+  return row?.registration ? { ...row, registration: row.registration } : undefined
+}
+
+/** Members of responses that an update must not contain (RFC 7592 section 2.2). */
+const readOnlyMembers = [
+  'registration_access_token',
+  'registration_client_uri',
+  'client_secret_expires_at',
+  'client_id_issued_at',
+]
+
+/**
+ * Replaces the metadata of a client (RFC 7592 section 2.2). Settings that are not client metadata stay.
+ * @throws ClientMetadataError; insufficient_scope if the change widens the use of a platform scope that the issuer does
+ *   not allow registered clients
+ */
+export async function updateRegisteredClient(
+  context: Context,
+  issuer: RegistrationIssuer,
+  client: RegisteredClientRow,
+  metadata: unknown,
+): Promise<Client> {
+  requireSameClient(context, client, metadata)
+  const policy = policyOf(issuer.settings, client.registration.initialAccessTokenId !== null)
+  const { openid, scopes, confidential, ...values } = parseClientMetadata(metadata, policy)
+  if (confidential !== client.confidential) {
+    throw new ClientMetadataError(
+      'invalid_client_metadata',
+      'token_endpoint_auth_method: cannot change between none and a method with credentials; register a new client.',
+    )
+  }
+  const changes = { ...values, settings: { openid, scopes } }
+  return withMetadataErrors(() => updateClient(withClientActor(context, issuer, client), pathOf(client), changes))
+}
+
+/** @throws ClientMetadataError */
+function requireSameClient(context: Context, client: Client, metadata: unknown): void {
+  const invalid = (message: string) => new ClientMetadataError('invalid_client_metadata', message)
+  if (!isObject(metadata)) throw invalid('The body must be a JSON object with client metadata.')
+  if (metadata['client_id'] !== client.id) throw invalid('client_id: is required and must be the id of this client.')
+  const readOnly = readOnlyMembers.find((name) => metadata[name] !== undefined)
+  if (readOnly !== undefined) throw invalid(`${readOnly}: must not be sent; leave it out.`)
+  const secret = metadata['client_secret']
+  if (secret === undefined || secret === null) return
+  const secrets = client.secrets as unknown as StoredSecret[]
+  if (typeof secret !== 'string' || !matchesSecret(secrets, secret, context.now()))
+    throw invalid('client_secret: must be the current secret of the client, which cannot be changed; or leave it out.')
+}
+
+/** Deletes a client (RFC 7592 section 2.3), as an administrator would. */
+export async function deleteRegisteredClient(
+  context: Context,
+  issuer: RegistrationIssuer,
+  client: RegisteredClientRow,
+): Promise<void> {
+  await deleteClient(withClientActor(context, issuer, client), pathOf(client))
+}
+
+const pathOf = ({ accountId, issuerId, id }: Client) => ({ accountId, issuerId, clientId: id })
+
+function policyOf(settings: IssuerSettings, hasInitialAccessToken: boolean): RegistrationPolicy {
+  const { openid_policy = {} } = settings.security ?? {}
+  const assertions = (openid_policy as JsonObject)['client_assertions']
+  return {
+    allowedScopes: dynamicRegistrationPolicyOf(settings).allowedScopes,
+    hasInitialAccessToken,
+    allowsPrivateKeyJwt: isObject(assertions) && assertions['enabled'] === true,
+  }
+}
+
+/** @throws too_many_requests */
+async function requireWithinQuota(tx: Context, { issuerId }: InIssuer): Promise<void> {
+  const where = { issuerId, client: { is: { status: { not: 'deleted' } } } }
+  if ((await tx.db.clientRegistration.count({ where })) < limits.maxDynamicClientsPerIssuer) return
+  throw new ApiError(
+    'too_many_requests',
+    `An issuer can have at most ${limits.maxDynamicClientsPerIssuer} dynamically registered clients.`,
+    { headers: { 'Retry-After': String(HOUR / SECOND) } },
+  )
+}
+
+/**
+ * Returns the context in which a registration acts. Its scopes are those that the issuer allows registered clients: an
+ * administrator with these scopes has allowed them (docs/contract.md#authority-for-changes).
+ */
+function withRegistrationActor(
+  context: Context,
+  { accountId, issuerId, settings }: RegistrationIssuer,
+  fields: Partial<Actor> = {},
+): Context {
+  const scopes = dynamicRegistrationPolicyOf(settings).allowedScopes
+  return { ...context, actor: { ...unauthenticated, ...fields, accountId, issuerId, scopes } }
+}
+
+const withClientActor = (context: Context, issuer: RegistrationIssuer, { id, name }: Client): Context =>
+  withRegistrationActor(context, issuer, { type: 'client', authType: 'client', id, name })
+
+async function withMetadataErrors<Result>(work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work()
+  } catch (error) {
+    throw toClientMetadataError(error)
+  }
+}
