@@ -65,6 +65,7 @@ const kinds: [table: string, job: string, row: () => Record<string, string>][] =
   ['enrollments', 'purge-enrollments', () => at(ago(0))],
   ['agent_challenges', 'purge-challenges', () => at(ago(0))],
   ['organization_invitations', 'purge-invitations', () => at(ago(31))],
+  ['initial_access_tokens', 'purge-initial-access-tokens', () => ({ hash: `'h' || n || random()`, ...at(ago(31)) })],
   ['rate_limits', 'purge-rate-limits', () => ({ updated_at: ago(1) })],
   ['jobs', 'purge-failed-jobs', () => ({ failed_at: ago(7) })],
 ]

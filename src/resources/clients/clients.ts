@@ -196,9 +196,13 @@ export async function deleteClient(context: Context, path: ClientPath, ifMatch?:
   })
 }
 
-/** Deletes all clients of an issuer. Call it in the transaction that deletes the issuer. */
+/**
+ * Deletes all clients of an issuer, and the initial access tokens with which others could register. Call it in the
+ * transaction that deletes the issuer.
+ */
 export async function deleteClientsOf(context: Context, { issuerId }: InIssuer): Promise<void> {
   const now = context.now()
+  await context.db.initialAccessToken.deleteMany({ where: { issuerId } })
   const rows = await context.db.client.updateManyAndReturn({
     where: { issuerId, status: { not: 'deleted' } },
     data: { status: 'deleted', deletedAt: now, updatedAt: now },

@@ -124,7 +124,7 @@ export async function findActiveInitialAccessToken(
  * transaction of the registration, so that a failed registration is not counted.
  * @returns false if the token is used up, expired or revoked
  */
-export async function useInitialAccessToken(tx: Context, id: string): Promise<boolean> {
+export async function countInitialAccessTokenUse(tx: Context, id: string): Promise<boolean> {
   const text = `
     UPDATE initial_access_tokens SET uses = uses + 1, last_used_at = $2::bigint, updated_at = $2::bigint
     WHERE id = $1 AND uses < max_uses AND revoked_at IS NULL AND expires_at > $2::bigint RETURNING id`

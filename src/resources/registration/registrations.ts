@@ -21,7 +21,7 @@ import {
   type RegistrationPolicy,
   toClientMetadataError,
 } from './client-metadata.js'
-import { lockIssuer, useInitialAccessToken } from './initial-access-tokens.js'
+import { countInitialAccessTokenUse, lockIssuer } from './initial-access-tokens.js'
 
 /** The issuer at which a client registers. */
 export interface RegistrationIssuer extends InIssuer {
@@ -65,7 +65,7 @@ export async function registerClient(
   return withMetadataErrors(() =>
     transaction(actorContext, async (tx) => {
       await lockIssuer(tx, issuer)
-      if (token && !(await useInitialAccessToken(tx, token.id))) return undefined
+      if (token && !(await countInitialAccessTokenUse(tx, token.id))) return undefined
       await requireWithinQuota(tx, issuer)
       const input = { ...client, type: 'external', settings: { openid, scopes } }
       const initialAccessTokenId = token?.id ?? null
