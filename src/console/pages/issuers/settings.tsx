@@ -13,6 +13,7 @@ import { claimsTab } from '../claims/claims-tab'
 import { NotesPanel } from '../notes/notes'
 import { brandingFields, generalFields, redirectUriFields, securityFields, sessionFields, signupFields } from './fields'
 import { LoginPreview } from './login-preview'
+import { InitialAccessTokens, registrationFields } from './registration'
 
 export default function IssuerSettings() {
   const { accountId, issuerId, may } = useConsoleContext()
@@ -108,6 +109,22 @@ export default function IssuerSettings() {
                   fields={sessionFields}
                   {...formProps}
                 />
+              </>
+            ),
+          },
+          {
+            path: 'registration',
+            label: 'Client registration',
+            content: () => (
+              <>
+                <EditForm
+                  key="registration"
+                  title="Dynamic client registration"
+                  text="For programs that no administrator sets up, such as MCP clients."
+                  fields={registrationFields}
+                  {...formProps}
+                />
+                {may('initialAccessTokens') && <InitialAccessTokens />}
               </>
             ),
           },
