@@ -2,6 +2,10 @@
  * Creates the resources that each example needs, through the administration API. `setup` returns the environment
  * variables of the example. Each run creates new clients, so that no client secret has to be stored.
  */
+import { execFileSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 
 const EXCHANGE = 'urn:ietf:params:oauth:grant-type:token-exchange'
 const PORT = process.env.PORT ?? '8080'
@@ -34,6 +38,29 @@ export async function createAnna({ api, issuer }) {
 /** Creates a client and returns it, with its secret if it is confidential. */
 export const createClient = ({ api, issuer }, name, confidential, openid, more = {}) =>
   api('POST', `${issuer}/clients`, { name, type: 'internal', confidential, settings: { openid, ...more } })
+
+/** Lets MCP clients without registration by an administrator get tokens for the MCP server of the example. */
+async function allowMcpClients({ api, issuer }) {
+  const allowed = { enabled: true, allowed_scopes: ['notes:read'], allowed_resources: [`${home}/mcp`] }
+  const openid_policy = {
+    dynamic_registration: { ...allowed, initial_access_token_required: false },
+    client_id_metadata_document: allowed,
+  }
+  await api('PATCH', issuer, { settings: { security: { openid_policy } } })
+}
+
+/** An example in the folder mcp. @param registration how the issuer learns about the client */
+const mcpExample = (registration) => ({
+  command: ['node', 'examples/mcp/start.mjs'],
+  async setup(environment) {
+    const folder = fileURLToPath(new URL('mcp', import.meta.url))
+    if (!existsSync(join(folder, 'node_modules')))
+      execFileSync('npm', ['ci', '--prefer-offline', '--no-audit', '--no-fund'], { cwd: folder, stdio: 'ignore' })
+    await createAnna(environment)
+    await allowMcpClients(environment)
+    return { PORT, REGISTRATION: registration }
+  },
+})
 
 export const examples = {
   'single-page-app': {
@@ -128,6 +155,10 @@ export const examples = {
       return { CLIENT_ID: app.id, ORG: org.id, ACTOR_ID: actor.id, ACTOR_SECRET: actor.secret }
     },
   },
+
+  mcp: mcpExample('dynamic'),
+
+  'mcp-document': mcpExample('document'),
 
   webhooks: {
     command: ['node', 'examples/webhooks/node.mjs'],

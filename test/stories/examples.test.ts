@@ -62,6 +62,30 @@ test('token-exchange: the exchanged token contains the user, the actor, the orga
   })
 })
 
+test.each([
+  ['mcp', /The client id is cli_/],
+  ['mcp-document', /The client id is http:\/\/localhost:\d+\/assistant\/client\.json/],
+])(
+  '%s: an MCP client finds the issuer, gets a token for the MCP server after consent, and calls a tool',
+  async (name, clientId) => {
+    const [port] = await freePorts(1)
+    const example = runner.run(name, port)
+    const [, address = ''] = await example.waitForOutput(/(http\S+\/authorize\?\S+)/)
+    expect(new URL(address).searchParams.get('resource')).toBe(`http://localhost:${port}/mcp`)
+    const browser = new TestBrowser()
+    const signInPage = await browser.open(address)
+    const consentPage = await browser.submit(signInPage, {
+      username: 'anna@example.com',
+      password: 'a long first password',
+    })
+    expect(consentPage.html).toContain('notes:read')
+    await browser.submit(consentPage, { consent: 'yes' })
+    const output = await waitForExit(example)
+    expect(output).toMatch(clientId)
+    expect(output).toMatch(/The tool answered: Notes of usr_\w+ for \S+: buy tulips/)
+  },
+)
+
 test('webhooks: the receiver accepts signed requests and prints events', async () => {
   const [port] = await freePorts(1)
   for (let run = 0; run < 2; run++) {

@@ -191,7 +191,7 @@ function TokenList({ canRevoke, onRevoke }: TokenListProps) {
         },
         {
           header: '',
-          width: '56px',
+          width: '72px',
           align: 'right',
           cell: (token) =>
             canRevoke &&

@@ -120,7 +120,7 @@ export default function IssuerSettings() {
                 <EditForm
                   key="registration"
                   title="Dynamic client registration"
-                  text="For programs that no administrator sets up, such as MCP clients."
+                  text={`For programs that no administrator sets up, such as MCP clients. They register at ${issuer.url}/register.`}
                   fields={registrationFields}
                   {...formProps}
                 />
