@@ -38,6 +38,7 @@ export interface FixtureIds {
   webhook_id: string
   delivery_id: string
   payment_method_id: string
+  initial_access_token_id: string
 }
 
 export interface TenantFixture extends Tenant {
@@ -86,6 +87,12 @@ const partCreators: Record<string, (tenant: Tenant) => Promise<Partial<FixtureId
   pending: async ({ owner, I }) => {
     const body = { username_type: 'unique', username: uniqueName('waiting'), requires_approval: true }
     return { pending_user_id: await createdId(owner.post(`${I}/users`, body)) }
+  },
+  registration: async ({ owner, accountId, issuerId }) => {
+    const document = `mutation ($a: ID!, $i: ID!) {
+      createInitialAccessToken(accountId: $a, issuerId: $i, input: { expiresIn: 3600 }) { id } }`
+    const { data } = expectStatus(await owner.graphql(document, { a: accountId, i: issuerId }), 200)
+    return { initial_access_token_id: data.createInitialAccessToken.id }
   },
   payment: async (tenant) => {
     await disablePaymentMethods(tenant)
@@ -252,6 +259,7 @@ export const requestBodies: Record<string, (ids?: FixtureIds) => object> = {
   createAuthMethod: () => ({ name: 'Passkey', method: 'passkey' }),
   updateAuthMethod: () => ({ name: uniqueName('Method') }),
   createClient: () => publicClient(),
+  createInitialAccessToken: () => ({ expires_in: 3600, max_uses: 1 }),
   updateClient: () => ({ description: uniqueName('d') }),
   createUser: () => ({ username_type: 'unique', username: uniqueName('user') }),
   updateUser: () => ({ metadata: { note: uniqueName('n') } }),
