@@ -57,7 +57,7 @@ test('life cycle: a client reads, replaces and deletes its registration', async 
     {
       ...client,
       ...update,
-      scope: 'openid profile email phone address notes:read',
+      scope: 'openid profile email phone address offline_access notes:read',
       registration_access_token: client.registration_access_token,
     },
   ])
@@ -192,7 +192,7 @@ test('an update takes away scopes that an administrator has granted and the issu
   const redirect_uris = ['https://evil.example/cb']
   const kept = updateOf(client, { redirect_uris, scope: 'openid issuers.users:read' })
   const { body } = await configure(client, 'PUT', kept)
-  expect(body.scope).toBe('openid profile email phone address')
+  expect(body.scope).toBe('openid profile email phone address offline_access')
 })
 
 test('a method that the endpoint does not support is 405', async () => {

@@ -120,7 +120,10 @@ test('a registered client is an ordinary client of the issuer: it is in lists, h
     scope: 'openid notes:read',
   })
   const information = await registered(open, metadata)
-  expect(information).toMatchObject({ ...metadata, scope: expect.stringMatching(/^openid .*address notes:read$/) })
+  expect(information).toMatchObject({
+    ...metadata,
+    scope: expect.stringMatching(/^openid .*offline_access notes:read$/),
+  })
   expect(information.client_secret).toBeUndefined()
   expect(information.client_secret_expires_at).toBeUndefined()
   const response = await open.tenant.owner.get(`${open.tenant.I}/clients/${information.client_id}`)
@@ -167,7 +170,7 @@ describe('metadata that a registered client cannot have is replaced, and the res
     ['token exchange is left out', { grant_types: ['authorization_code', 'urn:ietf:params:oauth:grant-type:token-exchange'] }, { grant_types: ['authorization_code'] }],
     ['client_credentials beside authorization_code is left out', { grant_types: ['authorization_code', 'client_credentials'] }, { grant_types: ['authorization_code'] }],
     ['unsupported response types are left out', { response_types: ['code', 'token', 'id_token'] }, { response_types: ['code'] }],
-    ['scopes that the issuer does not allow are left out', { scope: 'openid notes:write issuers.users:manage svc:all' }, { scope: expect.stringMatching(/address notes:write$/) }],
+    ['scopes that the issuer does not allow are left out', { scope: 'openid notes:write issuers.users:manage svc:all' }, { scope: expect.stringMatching(/offline_access notes:write$/) }],
     ['a public client with a loopback redirect URI is native', { redirect_uris: ['http://127.0.0.1/cb'] }, { application_type: 'native' }],
     ['a public client with a private-use scheme is native', { redirect_uris: ['com.example.app:/cb'] }, { application_type: 'native' }],
     ['a public client with application_type web stays web', { redirect_uris: ['http://127.0.0.1:8000/cb'], application_type: 'web' }, { application_type: 'web' }],
@@ -371,6 +374,31 @@ describe('users consent to a registered client', () => {
     expect(headingOf(page)).toBe('Allow app.example.com to use your account?')
     const silent = await open.openSignInPage({ id, secret: undefined }, { prompt: 'none' }, browser)
     expect(redirectParametersOf(silent.page)['error']).toBe('consent_required')
+  })
+
+  test('essential claims beyond the scopes, to which the user has consented, are not given', async () => {
+    const client = await registered(open)
+    const claims = JSON.stringify({
+      userinfo: { email: { essential: true } },
+      id_token: { email: { essential: true } },
+    })
+    const { page, browser, verifier } = await signInToConsent(client, { claims })
+    const redirect = redirectParametersOf(await browser.submit(page, { consent: 'yes' }))
+    const form = { code: redirect['code']!, code_verifier: verifier, redirect_uri: REDIRECT_URI }
+    const { body } = await open.exchangeCode({ id: client.client_id, secret: undefined }, form)
+    expect(jwtClaims(body.id_token)).not.toHaveProperty('email')
+    expect((await open.userinfo(body.access_token)).body).toEqual({ sub: jwtClaims(body.id_token).sub })
+  })
+
+  test('after a logout without a hint the browser is not redirected to a registered client', async () => {
+    const post_logout_redirect_uris = ['https://evil.example/']
+    const client = await registered(open, publicMetadata({ post_logout_redirect_uris }))
+    const query = new URLSearchParams({
+      client_id: client.client_id,
+      post_logout_redirect_uri: 'https://evil.example/',
+    })
+    const page = await open.newBrowser().open(`${open.url}/logout?${query}`)
+    expect([page.status, page.url]).toEqual([200, expect.stringContaining(open.url)])
   })
 
   test('a public client must use PKCE', async () => {

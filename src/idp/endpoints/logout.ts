@@ -10,6 +10,7 @@ import { endSessions } from '../../resources/sessions/sessions.js'
 import { findAccount } from '../account/account.js'
 import { type ClientRow, readClient } from '../client/client.js'
 import { isFetchableClientIdUrl } from '../client/metadata-documents/client-id-url.js'
+import { isUnmanaged } from '../client/unmanaged-clients.js'
 import { formToken, formVersion } from '../login/login-state.js'
 import { createView, sendPage } from '../login/pages/layout.js'
 import { confirmLogoutPage, loggedOutPage, stillSignedInPage } from '../login/pages/logout.js'
@@ -117,9 +118,9 @@ async function readLogoutRequest(request: RequestContext, values: Form): Promise
   const { client, hint } = await requireLogoutClient(request, token, formField(values, 'client_id') || undefined)
   const requestedUri = formField(values, 'post_logout_redirect_uri') || undefined
   // RP-Initiated Logout 1.0 section 3: without a client, the URI cannot be checked, so the browser is not redirected.
-  // Anyone can publish a metadata document with any URI, which would be an open redirect. Therefore a URI of such a
-  // client is used only with a valid `id_token_hint`.
-  const redirectUri = client && (!client.document || hint) ? requestedUri : undefined
+  // Anyone can publish a metadata document with any URI, or register a client with it, which would be an open redirect.
+  // Therefore a URI of such a client is used only with a valid `id_token_hint`.
+  const redirectUri = client && (!isUnmanaged(client) || hint) ? requestedUri : undefined
   if (redirectUri !== undefined && !client?.settings.openid?.post_logout_redirect_uris?.includes(redirectUri)) {
     throw invalidRequest(
       'post_logout_redirect_uri is not registered; add it to post_logout_redirect_uris of the client',

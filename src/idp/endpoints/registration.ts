@@ -8,6 +8,7 @@ import { limits } from '../../kernel/limits.js'
 import { networkOf } from '../../kernel/network.js'
 import { repeatedMember } from '../../kernel/repeated-members.js'
 import { parseJsonBody, readBody } from '../../platform/http/body.js'
+import { grantTypesOf } from '../../resources/clients/settings.js'
 import { dynamicRegistrationPolicyOf } from '../../resources/issuers/settings.js'
 import { clientInformation } from '../../resources/registration/client-information.js'
 import { ClientMetadataError } from '../../resources/registration/client-metadata.js'
@@ -22,7 +23,7 @@ import {
 import { requireActiveIssuer } from '../client/client.js'
 import { consumeRateLimit } from '../rate-limits.js'
 import type { RequestContext } from '../request-context.js'
-import { openidScopes } from '../token/tokens.js'
+import { OFFLINE_ACCESS, openidScopes } from '../token/tokens.js'
 
 /**
  * POST and CORS preflight of `/register`. Scripts of every origin can register a client if no initial access token is
@@ -110,7 +111,13 @@ function respond(
   ctx.status = status
   ctx.set('Cache-Control', 'no-store')
   ctx.set('Pragma', 'no-cache')
-  ctx.body = clientInformation(client, { secret, registrationAccessToken, registrationClientUri, openidScopes })
+  const scopes = grantTypesOf(client).includes('refresh_token') ? [...openidScopes, OFFLINE_ACCESS] : openidScopes
+  ctx.body = clientInformation(client, {
+    secret,
+    registrationAccessToken,
+    registrationClientUri,
+    openidScopes: scopes,
+  })
 }
 
 /** Returns the token of the Authorization header (RFC 6750 section 2.1); undefined if there is none. */

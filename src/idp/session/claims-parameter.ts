@@ -6,6 +6,7 @@ import { errors } from 'oidc-provider'
 import { unsafeInputError } from '../../kernel/safe-json.js'
 import { scopeOfClaim } from '../account/claims-by-scope.js'
 import { clientRowOf } from '../client/client.js'
+import { isUnmanaged } from '../client/unmanaged-clients.js'
 import { acrValuesSupported } from '../login/acr.js'
 import { type OpenIdContext, type OpenIdGrant, textParameter } from '../provider-types.js'
 
@@ -42,12 +43,12 @@ export function checkClaimsParameter(ctx: OpenIdContext, claims: ClaimsParameter
 
 /**
  * Sets which individual claims the grant allows: requested claims that belong to a granted scope, and essential claims
- * that belong to another scope of OpenID Connect, which every registered client could have requested. The user has
- * consented only to the scopes of a client with a metadata document, so such a client gets no other claims.
+ * that belong to another scope of OpenID Connect, which every client could have requested. The user has consented only to
+ * the scopes of a client that no administrator has created, so such a client gets no other claims.
  */
 export function grantRequestedClaims(ctx: OpenIdContext, grant: OpenIdGrant): void {
   const { userinfo, id_token } = ctx.oidc.claims as ClaimsParameter
-  const mayExceedScopes = !clientRowOf(ctx.oidc.client!).document
+  const mayExceedScopes = !isUnmanaged(clientRowOf(ctx.oidc.client!))
   const isGranted = ([claim, request]: [string, ClaimRequest]): boolean => {
     const scope = scopeOfClaim(claim)
     if (scope === undefined) return false

@@ -4,6 +4,7 @@ import { toUnixSeconds } from '../../kernel/time.js'
 import type { Client } from '../../platform/postgres/database.js'
 import { registeredMetadataRules } from '../clients/registered-metadata.js'
 import { applicationType, clientSettingsOf, grantTypesOf } from '../clients/settings.js'
+import { credentialKind } from './credential-kind.js'
 
 /** What the response contains in addition to the metadata of the client. */
 export interface InformationContext {
@@ -12,7 +13,7 @@ export interface InformationContext {
   readonly registrationAccessToken: string
   /** URL of the client configuration endpoint of this client. */
   readonly registrationClientUri: string
-  /** Scopes that every client can request. */
+  /** Scopes that the client can request without having them in its settings. */
   readonly openidScopes: readonly string[]
 }
 
@@ -38,7 +39,7 @@ export function clientInformation(client: Client, context: InformationContext): 
     client_id: client.id,
     client_id_issued_at: toUnixSeconds(client.createdAt),
     ...(context.secret !== null && { client_secret: context.secret }),
-    ...(client.confidential && { client_secret_expires_at: 0 }),
+    ...(credentialKind(client) === 'secret' && { client_secret_expires_at: 0 }),
     registration_access_token: context.registrationAccessToken,
     registration_client_uri: context.registrationClientUri,
     client_name: client.name,

@@ -21,6 +21,7 @@ import {
   type RegistrationPolicy,
   toClientMetadataError,
 } from './client-metadata.js'
+import { credentialKind } from './credential-kind.js'
 import { countInitialAccessTokenUse, lockIssuer } from './initial-access-tokens.js'
 
 /** The issuer at which a client registers. */
@@ -124,10 +125,10 @@ export async function updateRegisteredClient(
   requireSameClient(context, client, metadata)
   const policy = policyOf(issuer.settings, client.registration.initialAccessTokenId !== null)
   const { openid, scopes, confidential, ...values } = parseClientMetadata(metadata, policy)
-  if (confidential !== client.confidential) {
+  if (credentialKind({ confidential, settings: { openid } }) !== credentialKind(client)) {
     throw new ClientMetadataError(
       'invalid_client_metadata',
-      'token_endpoint_auth_method: cannot change between none and a method with credentials; register a new client.',
+      'token_endpoint_auth_method: cannot change between none, a client secret and private_key_jwt; register a new client.',
     )
   }
   const changes = { ...values, settings: { openid, scopes } }
