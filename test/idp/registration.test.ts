@@ -5,6 +5,7 @@ import { schedule } from '../../src/schedule.js'
 import { eventsOfTarget } from '../contract/stored-rows.js'
 import { createRestrictedKey, expectStatus } from '../setup/actors.js'
 import type { AnyJson } from '../setup/api.js'
+import { assertionFields, createClientKey, signAssertion } from '../setup/client-assertions.js'
 import { sendRequest } from '../setup/http-request.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
 import { headingOf, TestBrowser } from './browser.js'
@@ -342,6 +343,43 @@ describe('initial access tokens', () => {
     )
     expect([publicMachine.status, publicMachine.body.error]).toEqual([400, 'invalid_client_metadata'])
   })
+})
+
+test('a client with private_key_jwt registers its keys, has no secret, and authenticates with an assertion', async () => {
+  const realm = await Realm.create(app, 'Assertions')
+  const openid_policy = { client_assertions: { enabled: true }, dynamic_registration: { enabled: true } }
+  expectStatus(await realm.tenant.owner.patch(realm.tenant.I, { settings: { security: { openid_policy } } }), 200)
+  const key = createClientKey()
+  const metadata = {
+    grant_types: ['client_credentials'],
+    token_endpoint_auth_method: 'private_key_jwt',
+    jwks: { keys: [key.jwk] },
+    dpop_bound_access_tokens: false,
+    require_pushed_authorization_requests: true,
+  }
+  const information = await registered(realm, metadata, await initialAccessToken(realm))
+  expect(information).toMatchObject(metadata)
+  for (const name of ['client_secret', 'client_secret_expires_at']) expect(information).not.toHaveProperty(name)
+  const form = {
+    grant_type: 'client_credentials',
+    ...assertionFields(signAssertion(key, information.client_id, realm.url)),
+  }
+  expect((await realm.postForm('/token', undefined, form)).status).toBe(200)
+
+  const update = { ...metadata, client_id: information.client_id }
+  const configure = (body: object) =>
+    sendJson(realm, information.registration_client_uri, {
+      method: 'PUT',
+      token: information.registration_access_token,
+      body,
+    })
+  expect((await configure({ ...update, token_endpoint_auth_method: 'client_secret_basic' })).status).toBe(400)
+  const broken = await configure({ ...update, jwks: { keys: [] } })
+  expect([broken.status, broken.body]).toEqual([
+    400,
+    { error: 'invalid_client_metadata', error_description: expect.stringMatching(/^jwks/) },
+  ])
+  expect((await configure({ ...update, client_name: 'Renamed' })).status).toBe(200)
 })
 
 describe('users consent to a registered client', () => {

@@ -3,7 +3,6 @@ import { limits } from '../../kernel/limits.js'
 import type { Context } from '../../platform/context.js'
 import { runInBatches } from '../../platform/jobs/batch-delete.js'
 import { sql } from '../../platform/postgres/database.js'
-import { notify } from '../../platform/postgres/notifications.js'
 import { transaction } from '../../platform/postgres/transaction.js'
 import { recordEvent } from '../events/record-event.js'
 
@@ -37,7 +36,6 @@ export async function purgeUnusedRegistrations(context: Context): Promise<void> 
       for (const { id, accountId, issuerId } of clients) {
         const subject = { accountId, issuerId, clientId: id, target: { type: 'client', id } }
         await recordEvent(tx, 'client.deleted', { ...subject, data: { reason: 'unused' } })
-        await notify(tx, 'client', id)
       }
       return clients.length
     }),

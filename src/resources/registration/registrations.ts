@@ -5,12 +5,13 @@
 import { type Actor, unauthenticated } from '../../kernel/context.js'
 import { ApiError } from '../../kernel/errors.js'
 import { limits } from '../../kernel/limits.js'
-import { isObject, type JsonObject } from '../../kernel/merge-patch.js'
+import { isObject } from '../../kernel/merge-patch.js'
 import { HOUR, SECOND } from '../../kernel/time.js'
 import type { Context } from '../../platform/context.js'
 import { randomSecret, sha256 } from '../../platform/crypto/secrets.js'
 import type { Client, ClientRegistration, InitialAccessToken } from '../../platform/postgres/database.js'
 import { transaction } from '../../platform/postgres/transaction.js'
+import { areClientAssertionsEnabled } from '../clients/authentication-method.js'
 import { type ClientWithSecret, createClient, deleteClient, updateClient } from '../clients/clients.js'
 import { dynamicRegistrationPolicyOf, type IssuerSettings } from '../issuers/settings.js'
 import { matchesSecret, type StoredSecret } from '../keys/rotating-secret.js'
@@ -160,15 +161,11 @@ export async function deleteRegisteredClient(
 
 const pathOf = ({ accountId, issuerId, id }: Client) => ({ accountId, issuerId, clientId: id })
 
-function policyOf(settings: IssuerSettings, hasInitialAccessToken: boolean): RegistrationPolicy {
-  const { openid_policy = {} } = settings.security ?? {}
-  const assertions = (openid_policy as JsonObject)['client_assertions']
-  return {
-    allowedScopes: dynamicRegistrationPolicyOf(settings).allowedScopes,
-    hasInitialAccessToken,
-    allowsPrivateKeyJwt: isObject(assertions) && assertions['enabled'] === true,
-  }
-}
+const policyOf = (settings: IssuerSettings, hasInitialAccessToken: boolean): RegistrationPolicy => ({
+  allowedScopes: dynamicRegistrationPolicyOf(settings).allowedScopes,
+  hasInitialAccessToken,
+  allowsPrivateKeyJwt: areClientAssertionsEnabled({ settings }),
+})
 
 /** @throws too_many_requests */
 async function requireWithinQuota(tx: Context, { issuerId }: InIssuer): Promise<void> {
