@@ -1,6 +1,6 @@
 /**
  * An MCP server over streamable HTTP that accepts only access tokens of the issuer whose audience is this server. Its
- * metadata (RFC 9728) tells MCP clients which issuer to use.
+ * metadata (RFC 9728) names the issuer to MCP clients.
  */
 import { createServer } from 'node:http'
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js'
