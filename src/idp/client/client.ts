@@ -11,11 +11,6 @@ import { limits } from '../../kernel/limits.js'
 import type { Context } from '../../platform/context.js'
 import type { DatabaseHandle } from '../../platform/postgres/database.js'
 import type { BatchQuery } from '../../platform/postgres/query-coalescing.js'
-import {
-  metadataDocumentRestriction,
-  type OrganizationRestriction,
-  organizationRestrictionOf,
-} from '../../resources/clients/organization-restriction.js'
 import { redirectUriRulesOf, violatedRule } from '../../resources/clients/redirect-uri-rules.js'
 import {
   applicationType,
@@ -24,7 +19,7 @@ import {
   isTokenExchangeActor,
   TOKEN_EXCHANGE,
 } from '../../resources/clients/settings.js'
-import { isFapi2, metadataDocumentPolicyOf } from '../../resources/issuers/settings.js'
+import { isFapi2 } from '../../resources/issuers/settings.js'
 import type { StoredSecret } from '../../resources/keys/rotating-secret.js'
 import type { IssuerSnapshot } from '../issuer/runtime.js'
 import type { OpenIdClient } from '../provider-types.js'
@@ -241,18 +236,6 @@ export function clientRowOf(client: OpenIdClient): ClientRow {
   const row = rowsByClient.get(client)
   if (!row) throw new Error('This client was not created by createClientFinder.')
   return row
-}
-
-/**
- * Returns which organizations of a user a client may see: by the settings of the client, or by those of the issuer for
- * a client with a metadata document (docs/contract.md#organization-restrictions-of-clients).
- */
-export function restrictionOfClient(
-  { runtime }: RequestContext,
-  { document, settings }: ClientRow,
-): OrganizationRestriction {
-  if (!document) return organizationRestrictionOf(settings)
-  return metadataDocumentRestriction(metadataDocumentPolicyOf(runtime.issuer.settings)?.organization_policy)
 }
 
 /**

@@ -3,7 +3,12 @@
  * (docs/contract.md#client-id-metadata-documents) and dynamically registered clients
  * (docs/contract.md#dynamic-client-registration). Anyone can choose their name and redirect URIs, so users must consent.
  */
-import { dynamicRegistrationPolicyOf } from '../../resources/issuers/settings.js'
+import {
+  metadataDocumentRestriction,
+  type OrganizationRestriction,
+  organizationRestrictionOf,
+} from '../../resources/clients/organization-restriction.js'
+import { dynamicRegistrationPolicyOf, metadataDocumentPolicyOf } from '../../resources/issuers/settings.js'
 import type { RequestContext } from '../request-context.js'
 import type { ClientRow } from './client.js'
 import { metadataDocumentAllowances } from './metadata-documents/index.js'
@@ -38,4 +43,16 @@ export function consentIdentity(
   if (document) return document
   const { host, protocol } = new URL(redirectUri)
   return { host: host === '' ? protocol : host, name }
+}
+
+/**
+ * Returns which organizations of a user a client may see: by the settings of the client, or by those of the issuer for
+ * a client with a metadata document (docs/contract.md#organization-restrictions-of-clients).
+ */
+export function restrictionOfClient(
+  { runtime }: RequestContext,
+  { document, settings }: ClientRow,
+): OrganizationRestriction {
+  if (!document) return organizationRestrictionOf(settings)
+  return metadataDocumentRestriction(metadataDocumentPolicyOf(runtime.issuer.settings)?.organization_policy)
 }

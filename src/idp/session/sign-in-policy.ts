@@ -7,8 +7,8 @@ import { mayDiscloseOrganization } from '../../resources/clients/organization-re
 import { membershipsOf } from '../../resources/organizations/membership.js'
 import type { SessionStatus } from '../../resources/sessions/session.js'
 import { currentSessionStatus } from '../../resources/sessions/sessions.js'
-import { clientRowOf, restrictionOfClient } from '../client/client.js'
-import { isUnmanaged } from '../client/unmanaged-clients.js'
+import { clientRowOf } from '../client/client.js'
+import { isUnmanaged, restrictionOfClient } from '../client/unmanaged-clients.js'
 import { type OpenIdContext, textParameter } from '../provider-types.js'
 import { type RequestContext, withRequest } from '../request-context.js'
 import {
