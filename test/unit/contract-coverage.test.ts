@@ -91,7 +91,7 @@ const coverage: Record<string, readonly string[]> = {
   'Authorization requests': ['idp/interoperability', 'idp/authorize'],
   'Claims parameter': ['idp/interoperability'],
   'Pushed authorization requests': ['idp/pushed-authorization-requests'],
-  'FAPI 2.0 security profile': ['idp/fapi2'],
+  'FAPI 2.0 security profile': ['idp/fapi2', 'idp/canceled-sign-in'],
   'Redirect URI matching': ['idp/redirect-uris', 'idp/authorize'],
   'Code exchange': ['idp/tokens', 'idp/authorize'],
   Refresh: ['idp/tokens', 'idp/concurrency'],

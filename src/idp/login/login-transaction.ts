@@ -35,7 +35,8 @@ export interface LoginTransaction {
   /** Returns the state to use if no state is saved yet, or if the saved step is unknown. */
   createInitialState(): Promise<LoginState>
   /**
-   * Completes the login transaction after the last step, in the database transaction `tx` of that step. Writes that
+   * Completes the login transaction after the last step, in the database transaction `tx` of that step. A state without
+   * a user cancels an authorization request. Writes that
    * run at the end of `tx` can throw LoginAbortedError.
    * @param browserSession the current browser session
    */
@@ -137,8 +138,12 @@ async function completeAuthorization(
   { interaction, client, state }: { interaction: Interaction; client: ClientRow; state: LoginState },
 ): Promise<void> {
   const { context, unitOfWork } = request
-  const { amr, methods, orgId, since } = state
-  const user = state.user!
+  const { amr, methods, orgId, since, user } = state
+  if (!user) {
+    interaction.result = { error: 'access_denied', error_description: 'the user canceled the sign-in' }
+    await interaction.persist()
+    return
+  }
   // The chosen organization has the effect of the parameter `org` (docs/contract.md#grant-and-client-rules rule 6).
   if (orgId) interaction.params['org'] = orgId
   if (state.reusesSession) {

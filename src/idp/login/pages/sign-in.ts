@@ -13,12 +13,13 @@ export interface SignInPageOptions {
   /** WebAuthn options, used if passkeys are enabled. */
   passkeyOptions: object
   maySignUp: boolean
+  mayCancel: boolean
 }
 
 /** The sign-in page: one form for all methods, with a button for each. */
 export function signInPage(
   view: View,
-  { username, methods, passkeyOptions, maySignUp }: SignInPageOptions,
+  { username, methods, passkeyOptions, maySignUp, mayCancel }: SignInPageOptions,
   problems: readonly PageMessage[],
 ): string {
   const { texts } = view
@@ -57,6 +58,7 @@ ${usernameFormKind === 'password' && alternativeButton(view, 'reset', 'forgotten
 ${usernameFormKind !== undefined && (otherMethods.length > 0 || withPasskey) && html`<p class="or"${dependsOnScript && html` data-with-script hidden`}>${texts.or}</p>`}
 ${withPasskey && passkeyButton(view, { options: passkeyOptions, operation: 'get', text: 'use_passkey', isPrimary: usernameFormKind === undefined && dependsOnScript, autofill: usernameFormKind !== undefined })}
 ${otherMethods.map((method) => methodButton(view, method))}
+${mayCancel && alternativeButton(view, 'cancel', 'cancel', 'link')}
 ${maySignUp && html`<p class="aside">${texts.no_account} ${alternativeButton(view, 'sign_up', 'sign_up', 'link')}</p>`}
 </form>`,
   )

@@ -1,11 +1,18 @@
 import { truncateText } from '../../../kernel/text.js'
+import { isFapi2 } from '../../../resources/issuers/settings.js'
+import type { RequestContext } from '../../request-context.js'
 import { formField } from '../../request-input.js'
 import { resetState } from '../login-state.js'
+import type { LoginTransaction } from '../login-transaction.js'
 import { firstFactors, offeredMethods, selectMethod, signInMethodsOf } from '../methods/index.js'
 import { noMethodPage, signInPage } from '../pages/sign-in.js'
 import { passkeyRequestOptions } from '../passkeys.js'
 import { maySignUp } from '../sign-up.js'
 import type { Step } from './step.js'
+
+/** Whether the user can refuse the request of the application (docs/contract.md#fapi-20-security-profile). */
+const mayCancel = ({ runtime }: RequestContext, { invitation }: LoginTransaction): boolean =>
+  isFapi2(runtime.issuer.settings) && !invitation
 
 /** Asks for the first factor, with one form for all methods. The buttons of the form select the method. */
 export const signIn: Step = {
@@ -14,11 +21,14 @@ export const signIn: Step = {
     const methods = offeredMethods(request)
     if (methods.length === 0) return noMethodPage(view)
     const passkeyOptions = passkeyRequestOptions(request, stepContext)
-    return signInPage(
-      view,
-      { username: state.username, methods, passkeyOptions, maySignUp: maySignUp(request, loginTransaction) },
-      problems,
-    )
+    const options = {
+      username: state.username,
+      methods,
+      passkeyOptions,
+      maySignUp: maySignUp(request, loginTransaction),
+      mayCancel: mayCancel(request, loginTransaction),
+    }
+    return signInPage(view, options, problems)
   },
 
   async handleSubmission(request, stepContext, form) {
@@ -26,6 +36,7 @@ export const signIn: Step = {
     const username = truncateText((formField(form, 'username') ?? state.username).trim(), 254)
     const action = formField(form, 'method')
     const freshState = resetState(state, username)
+    if (action === 'cancel' && mayCancel(request, loginTransaction)) return { to: { ...freshState, step: 'done' } }
     if (action === 'sign_up' && maySignUp(request, loginTransaction)) return { to: { ...freshState, step: 'sign_up' } }
     if (action === 'reset' && signInMethodsOf(request, 'password').length > 0)
       return { to: { ...freshState, step: 'reset' } }

@@ -30,6 +30,7 @@ export const de: Texts = {
   sign_out_lead:
     'In diesem Browser werden Sie bei {name} und bei den Anwendungen abgemeldet, bei denen Sie sich mit diesem Konto angemeldet haben.',
   stay: 'Angemeldet bleiben',
+  cancel: 'Abbrechen',
   signed_out: 'Sie sind abgemeldet',
   signed_out_lead: 'Diese Seite kann jetzt geschlossen werden.',
   still_signed_in: 'Sie sind weiterhin angemeldet',

@@ -31,6 +31,7 @@ export const en = {
   sign_out_lead:
     'In this browser, you will be signed out of {name} and of the applications that you signed in to with this account.',
   stay: 'Stay signed in',
+  cancel: 'Cancel',
   signed_out: 'You are signed out',
   signed_out_lead: 'You can close this page now.',
   still_signed_in: 'You are still signed in',
