@@ -24,6 +24,8 @@ export interface IssuerUnderTest {
   configuration: object
 }
 
+const scopes = ['openid', 'profile', 'email', 'phone', 'address']
+
 /** All claims of the scopes profile, email, phone and address that users of Gatehouse can have. */
 const profile = {
   name: 'Test User',
@@ -76,27 +78,29 @@ export async function createIssuerUnderTest(
   await create(`/${issuer.id}/users/${user.id}/verifiers`, verifier)
 
   const callbacks = `${suiteUrl}/test/a/${alias}`
-  const createClient = async (name: string) => {
-    const key = requirements.fapi2 ? newSigningKey() : undefined
+  const createClient = async (name: string, key?: SigningKey) => {
     const settings = clientSettings(requirements, callbacks, key?.publicKey)
-    const { id, secret } = await create(`/${issuer.id}/clients`, {
-      name,
-      type: 'internal',
-      confidential: true,
-      settings,
-    })
+    const body = { name, type: 'internal', confidential: true, settings }
+    const { id, secret } = await create(`/${issuer.id}/clients`, body)
     return key
-      ? { client_id: id, scope: 'openid', jwks: { keys: [key.privateKey] }, dpop_signing_alg: 'ES256' }
+      ? {
+          client_id: id,
+          scope: scopes.join(' '),
+          jwks: { keys: [key.privateKey] },
+          dpop_signing_alg: key.privateKey['alg'],
+        }
       : { client_id: id, client_secret: secret }
   }
+  // Only with an RSA key, the suite tests that the algorithm RS256 is refused.
+  const [rsaKey, ecKey] = requirements.fapi2 ? [newSigningKey('PS256'), newSigningKey('ES256')] : []
   const url = `${idpUrl}/${issuer.id}`
   const configuration = {
     alias,
     description: 'Gatehouse',
     server: { discoveryUrl: `${url}/.well-known/openid-configuration`, login_hint: signIn.username },
-    client: await createClient('first client'),
-    client2: await createClient('second client'),
-    client_secret_post: await createClient('client with client_secret_post'),
+    client: await createClient('first client', rsaKey),
+    client2: await createClient('second client', ecKey),
+    client_secret_post: await createClient('client with client_secret_post', ecKey),
     resource: { resourceUrl: `${url}/userinfo` },
   }
   return { signIn, configuration }
@@ -105,7 +109,7 @@ export async function createIssuerUnderTest(
 const issuerSettings = ({ fapi2 }: Requirements): object =>
   fapi2 ? { security: { openid_policy: { profile: 'fapi2', client_assertions: { enabled: true } } } } : {}
 
-function clientSettings(requirements: Requirements, callbacks: string, publicKey?: object): object {
+function clientSettings(requirements: Requirements, callbacks: string, publicKey?: Record<string, unknown>): object {
   const { algorithm, backchannelLogout } = requirements
   return {
     openid: {
@@ -121,14 +125,22 @@ function clientSettings(requirements: Requirements, callbacks: string, publicKey
       }),
       ...(publicKey && { token_endpoint_auth_method: 'private_key_jwt', jwks: { keys: [publicKey] } }),
     },
-    scopes: ['openid', 'profile', 'email', 'phone', 'address'],
+    scopes,
   }
 }
 
-/** Creates a key with which a client signs its assertions, as JWKs. */
-function newSigningKey(): { privateKey: object; publicKey: object } {
-  const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
-  const parameters = { kid: 'assertions', alg: 'ES256', use: 'sig' }
+/** The key with which a client signs its assertions, as JWKs. */
+interface SigningKey {
+  privateKey: Record<string, unknown>
+  publicKey: Record<string, unknown>
+}
+
+function newSigningKey(alg: 'PS256' | 'ES256'): SigningKey {
+  const { privateKey, publicKey } =
+    alg === 'PS256'
+      ? generateKeyPairSync('rsa', { modulusLength: 2048 })
+      : generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  const parameters = { kid: 'assertions', alg, use: 'sig' }
   return {
     privateKey: { ...privateKey.export({ format: 'jwk' }), ...parameters },
     publicKey: { ...publicKey.export({ format: 'jwk' }), ...parameters },

@@ -6,7 +6,7 @@ import type { Browser } from 'playwright-core'
 import type { IssuerUnderTest } from './issuer-under-test.js'
 import type { Plan } from './plans.js'
 import type { PlanModule, SuiteApi } from './suite.js'
-import { type Visit, Visitor } from './visitor.js'
+import { type SignInAction, type Visit, Visitor } from './visitor.js'
 
 /** The result of a module. */
 export interface ModuleResult {
@@ -26,10 +26,11 @@ const MODULE_TIMEOUT = 150_000
 /** Milliseconds between two questions to the suite about the state of a module. */
 const POLL_INTERVAL = 200
 
-/** Modules in which the user opens the sign-in page twice and signs in only the second time. */
-const firstVisitWithoutSignIn = [
-  'fapi2-security-profile-final-par-ensure-reused-request-uri-prior-to-auth-completion-succeeds',
-]
+/** What the user does on the sign-in page at each visit, for modules in which the user does not sign in. */
+const signInActions: Readonly<Record<string, readonly SignInAction[]>> = {
+  'fapi2-security-profile-final-user-rejects-authentication': ['cancel', 'cancel'],
+  'fapi2-security-profile-final-par-ensure-reused-request-uri-prior-to-auth-completion-succeeds': ['stop'],
+}
 
 export interface PlanEnvironment {
   suite: SuiteApi
@@ -95,8 +96,8 @@ async function runModule(suite: SuiteApi, plan: string, module: PlanModule, visi
     const [next] = await suite.urlsToVisit(test)
     if (next) {
       await suite.markVisited(test, next.url)
-      const signIn = visits.length > 0 || !firstVisitWithoutSignIn.includes(module.testModule)
-      const visit = await visitor.visit(next, signIn).catch((error: Error) => void messages.push(error.message))
+      const action = signInActions[module.testModule]?.[visits.length] ?? 'sign_in'
+      const visit = await visitor.visit(next, action).catch((error: Error) => void messages.push(error.message))
       if (visit) visits.push(visit)
     } else if (status === 'WAITING') await uploadMissingPictures(suite, test, visits)
     await sleep(POLL_INTERVAL)

@@ -8,6 +8,9 @@ export interface SignIn {
   password: string
 }
 
+/** What the visitor does on the sign-in page. */
+export type SignInAction = 'sign_in' | 'cancel' | 'stop'
+
 /** A picture of a page, with the text on the page. */
 export interface Picture {
   png: Buffer
@@ -54,16 +57,15 @@ export class Visitor {
   /**
    * Opens a URL, signs in or confirms the sign-out if Gatehouse asks for it, and stops at the suite or at a page
    * without a next step.
-   * @param signIn false to stop at the sign-in page
    */
-  async visit({ url, method }: UrlToVisit, signIn: boolean): Promise<Visit> {
+  async visit({ url, method }: UrlToVisit, signInAction: SignInAction): Promise<Visit> {
     if (method === 'POST') await this.post(url)
     else await this.page.goto(url, { waitUntil: 'commit' })
     let picture: Picture | undefined
     for (let pages = 0; pages < MOST_PAGES; pages++) {
       if (await this.waitUntilShown()) return { atCallback: this.isAtCallback(), ...(picture && { picture }) }
       const current = await this.takePicture()
-      if (!(await this.takeNextStep(signIn))) return { atCallback: false, picture: current }
+      if (!(await this.takeNextStep(signInAction))) return { atCallback: false, picture: current }
       picture ??= current
     }
     throw new Error(`The visit of ${url} did not end; the last page is ${this.page.url()}.`)
@@ -118,25 +120,22 @@ export class Visitor {
     return { png, text: (text ?? '').replace(/\s+/g, ' ') }
   }
 
-  /** Signs in or confirms the sign-out. Returns whether the page has such a step. */
-  private async takeNextStep(mayBeSignIn: boolean): Promise<boolean> {
+  /** Signs in, cancels, or confirms the sign-out. Returns whether the page has such a step. */
+  private async takeNextStep(signInAction: SignInAction): Promise<boolean> {
     const signIn = this.page.locator('button[name="method"][value="password"]')
+    const cancel = this.page.locator('button[name="method"][value="cancel"]')
     const signOut = this.page.locator('button[name="logout"][value="yes"]')
-    if (mayBeSignIn && (await signIn.isVisible())) {
+    const isSignInPage = await signIn.isVisible()
+    if (isSignInPage && signInAction === 'stop') return false
+    if (isSignInPage && signInAction === 'sign_in') {
       await this.page.fill('#username', this.signIn.username)
       await this.page.fill('#password', this.signIn.password)
-      await this.leave(() => signIn.click({ noWaitAfter: true }))
-      return true
     }
-    if (!(await signOut.isVisible())) return false
-    await this.leave(() => signOut.click({ noWaitAfter: true }))
-    return true
-  }
-
-  /** Runs an action that leads to another page, and waits until the browser has left the current page. */
-  private async leave(action: () => Promise<void>): Promise<void> {
+    const button = isSignInPage ? (signInAction === 'sign_in' ? signIn : cancel) : signOut
+    if (!(await button.isVisible())) return false
     const left = this.page.waitForEvent('framenavigated', (frame) => frame === this.page.mainFrame())
-    await action()
+    await button.click({ noWaitAfter: true })
     await left
+    return true
   }
 }

@@ -16,7 +16,10 @@ const moduleResult = (module: string, result: string, others: Partial<ModuleResu
 describe('the result of a module is expected', () => {
   test.each([
     ['if it passes and is not in the table', moduleResult('oidcc-server', 'PASSED')],
-    ['if the table has the same result', moduleResult('oidcc-scope-profile', 'WARNING')],
+    [
+      'if the table has the same result for the same condition',
+      moduleResult('oidcc-scope-profile', 'WARNING', { messages: ['VerifyScopesReturnedInUserInfoClaims: five'] }),
+    ],
     [
       'if its picture is the expected page',
       moduleResult('oidcc-prompt-login', 'REVIEW', { pageText: 'Sign in to continue' }),
@@ -32,6 +35,13 @@ describe('the result of a module is unexpected', () => {
       'if it fails and is not in the table',
       moduleResult('oidcc-server', 'FAILED', { messages: ['Check: no token'] }),
       'expected PASSED; Check: no token',
+    ],
+    [
+      'if another condition is not met',
+      moduleResult('oidcc-scope-profile', 'WARNING', {
+        messages: ['VerifyScopesReturnedInUserInfoClaims: five', 'CheckState: no state'],
+      }),
+      'CheckState: no state',
     ],
     ['if the table has another result', moduleResult('oidcc-scope-profile', 'FAILED'), 'expected WARNING'],
     [
