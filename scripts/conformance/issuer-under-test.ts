@@ -67,16 +67,7 @@ export async function createIssuerUnderTest(
     expectStatus(await owner.post(`/v1/accounts/${account.id}/issuers${path}`, body), 201).data
   const issuer = await create('', { name: alias, settings: issuerSettings(requirements) })
   await create(`/${issuer.id}/auth-methods`, { name: 'Password', method: 'password' })
-  const signIn = { username: `${alias}@example.com`, password: 'correct horse battery staple' }
-  const user = await create(`/${issuer.id}/users`, {
-    username_type: 'email',
-    username: signIn.username,
-    email_verified: true,
-    profile,
-  })
-  const verifier = { type: 'password', name: null, password: signIn.password }
-  await create(`/${issuer.id}/users/${user.id}/verifiers`, verifier)
-
+  const signIn = await createUser((path, body) => create(`/${issuer.id}/users${path}`, body), `${alias}@example.com`)
   const callbacks = `${suiteUrl}/test/a/${alias}`
   const createClient = async (name: string, key?: SigningKey) => {
     const settings = clientSettings(requirements, callbacks, key?.publicKey)
@@ -104,6 +95,17 @@ export async function createIssuerUnderTest(
     resource: { resourceUrl: `${url}/userinfo` },
   }
   return { signIn, configuration }
+}
+
+/** Creates a user who has all claims and a password. */
+async function createUser(
+  create: (path: string, body: object) => Promise<{ id: string }>,
+  username: string,
+): Promise<SignIn> {
+  const password = 'correct horse battery staple'
+  const { id } = await create('', { username_type: 'email', username, email_verified: true, profile })
+  await create(`/${id}/verifiers`, { type: 'password', name: null, password })
+  return { username, password }
 }
 
 const issuerSettings = ({ fapi2 }: Requirements): object =>
