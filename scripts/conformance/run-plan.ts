@@ -6,7 +6,7 @@ import type { Browser } from 'playwright-core'
 import type { IssuerUnderTest } from './issuer-under-test.js'
 import type { Plan } from './plans.js'
 import type { PlanModule, SuiteApi } from './suite.js'
-import { type SignInAction, type Visit, Visitor } from './visitor.js'
+import { type Picture, type SignInAction, type Visit, Visitor } from './visitor.js'
 
 /** The result of a module. */
 export interface ModuleResult {
@@ -31,6 +31,9 @@ const signInActions: Readonly<Record<string, readonly SignInAction[]>> = {
   'fapi2-security-profile-final-user-rejects-authentication': ['cancel', 'cancel'],
   'fapi2-security-profile-final-par-ensure-reused-request-uri-prior-to-auth-completion-succeeds': ['stop'],
 }
+
+/** Modules that expect a picture of the sign-in page, and that the user signs in. Others expect the last page. */
+const signInPictureModules = ['oidcc-prompt-login', 'oidcc-max-age-1']
 
 export interface PlanEnvironment {
   suite: SuiteApi
@@ -80,8 +83,10 @@ export async function runPlan(
 /** Starts a module, opens the URLs that it asks for, uploads the pictures that it expects, and waits for its end. */
 async function runModule(suite: SuiteApi, plan: string, module: PlanModule, visitor: Visitor) {
   const messages: string[] = []
-  const visits: Visit[] = []
   const end = performance.now() + MODULE_TIMEOUT
+  let visit: Visit | undefined
+  let visits = 0
+  let pageText: string | undefined
   // The suite starts the module itself. Starting it again would run it twice.
   const test = await suite.startModule(plan, module).catch((error: Error) => void messages.push(error.message))
   if (test === undefined) return { test, result: 'FAILED', messages }
@@ -90,31 +95,27 @@ async function runModule(suite: SuiteApi, plan: string, module: PlanModule, visi
     const timedOut = performance.now() > end
     if (status === 'FINISHED' || status === 'INTERRUPTED' || timedOut) {
       if (timedOut) await suite.cancel(test)
-      const pageText = visits.at(-1)?.picture?.text
       return { test, result: timedOut ? 'TIMEOUT' : result, messages, ...(pageText !== undefined && { pageText }) }
     }
     const [next] = await suite.urlsToVisit(test)
     if (next) {
+      const action = signInActions[module.testModule]?.[visits++] ?? 'sign_in'
       await suite.markVisited(test, next.url)
-      const action = signInActions[module.testModule]?.[visits.length] ?? 'sign_in'
-      const visit = await visitor.visit(next, action).catch((error: Error) => void messages.push(error.message))
-      if (visit) visits.push(visit)
-    } else if (status === 'WAITING') await uploadMissingPictures(suite, test, visits)
+      visit = await visitor.visit(next, action).catch((error: Error) => void messages.push(error.message))
+    } else if (status === 'WAITING' && visit) {
+      const page = signInPictureModules.includes(module.testModule) ? visit.firstPage : visit.lastPage
+      if (page && (await uploadPicture(suite, test, page, visit.startedAt))) pageText = page.text
+    }
     await sleep(POLL_INTERVAL)
   }
 }
 
 /**
- * Uploads the picture of the last visit if the suite still expects one after it has received the responses of all
- * visits. Some modules expect a picture of an error page only until they receive an error response.
+ * Uploads a picture if the suite expected one before the visit. A picture that it expects since then is of the next
+ * visit, whose URL the suite has not published yet. Returns whether the suite expected one.
  */
-async function uploadMissingPictures(suite: SuiteApi, test: string, visits: readonly Visit[]): Promise<void> {
-  const picture = visits.at(-1)?.picture
-  if (!picture) return
-  const missing = await suite.missingPictures(test)
-  if (missing.length === 0) return
-  const received = (await suite.log(test)).filter(({ http }) => http === 'redirect-in').length
-  if (received < visits.filter(({ atCallback }) => atCallback).length) return
-  if ((await suite.state(test)).status !== 'WAITING') return
-  for (const id of missing) await suite.uploadPicture(test, id, picture.png)
+async function uploadPicture(suite: SuiteApi, test: string, page: Picture, visitedAt: number): Promise<boolean> {
+  const expected = (await suite.missingPictures(test)).filter(({ time }) => time <= visitedAt)
+  for (const { upload } of expected) await suite.uploadPicture(test, upload, page.png)
+  return expected.length > 0
 }

@@ -19,10 +19,13 @@ export interface LogEntry {
   src: string
   msg?: string
   result?: string
-  /** `redirect-in` for an authorization response. */
-  http?: string
-  /** The id of a picture that the suite expects. */
-  upload?: string
+}
+
+/** A picture that the suite expects. */
+export interface MissingPicture {
+  upload: string
+  /** Since when the suite expects it, in Unix milliseconds. */
+  time: number
 }
 
 export interface TestState {
@@ -141,10 +144,10 @@ export class SuiteApi {
     return this.call('POST', `/api/runner/browser/${test}/visit?${new URLSearchParams({ url })}`)
   }
 
-  /** Returns the ids of the pictures that the suite expects and does not have. */
-  async missingPictures(test: string): Promise<string[]> {
-    const images = await this.call<LogEntry[]>('GET', `/api/log/${test}/images`)
-    return images.flatMap(({ upload }) => upload ?? [])
+  /** Returns the pictures that the suite expects and does not have. */
+  async missingPictures(test: string): Promise<MissingPicture[]> {
+    const images = await this.call<Partial<MissingPicture>[]>('GET', `/api/log/${test}/images`)
+    return images.filter((image): image is MissingPicture => image.upload !== undefined)
   }
 
   /** Uploads a picture, PNG of at most 500 KB. */

@@ -18,13 +18,12 @@ export interface Picture {
 }
 
 export interface Visit {
-  /** Whether the visit ended at the redirect URI of the suite, with an authorization response. */
-  atCallback: boolean
-  /**
-   * The picture that the suite expects if it expects one: the page without a next step, or, if the visit ended at the
-   * suite, the first page of Gatehouse.
-   */
-  picture?: Picture
+  /** When the visit started, in Unix milliseconds. */
+  startedAt: number
+  /** The page at which the visit ended; undefined if it ended at the suite. */
+  lastPage?: Picture
+  /** The first page of Gatehouse; undefined if the visit had no step. */
+  firstPage?: Picture
 }
 
 /** The longest time that a page may take, in milliseconds. */
@@ -33,11 +32,10 @@ const TIMEOUT = 20_000
 /** The most pages that a visit passes through, as a limit for redirects in circles. */
 const MOST_PAGES = 6
 
-/** The browser of one test. The cookies are kept until the end of the test. */
+/** The browser of one test. The cookies and the tabs are kept until the end of the test. */
 export class Visitor {
   private constructor(
     private readonly context: BrowserContext,
-    private readonly page: Page,
     private readonly suiteUrl: string,
     private readonly signIn: SignIn,
   ) {}
@@ -51,28 +49,42 @@ export class Visitor {
       (url) => url.hostname !== 'localhost',
       (route) => route.abort(),
     )
-    return new Visitor(context, await context.newPage(), suiteUrl, signIn)
+    return new Visitor(context, suiteUrl, signIn)
   }
 
   /**
-   * Opens a URL, signs in or confirms the sign-out if Gatehouse asks for it, and stops at the suite or at a page
-   * without a next step.
+   * Opens a URL in a new tab, signs in or confirms the sign-out if Gatehouse asks for it, and stops at the suite or at
+   * a page without a next step.
    */
-  async visit({ url, method }: UrlToVisit, signInAction: SignInAction): Promise<Visit> {
-    if (method === 'POST') await this.post(url)
-    else await this.page.goto(url, { waitUntil: 'commit' })
-    let picture: Picture | undefined
-    for (let pages = 0; pages < MOST_PAGES; pages++) {
-      if (await this.waitUntilShown()) return { atCallback: this.isAtCallback(), ...(picture && { picture }) }
-      const current = await this.takePicture()
-      if (!(await this.takeNextStep(signInAction))) return { atCallback: false, picture: current }
-      picture ??= current
+  async visit(target: UrlToVisit, signInAction: SignInAction): Promise<Visit> {
+    const startedAt = Date.now()
+    // A tab of an earlier visit may still follow redirects, for example after a check of the session.
+    const tab = new Tab(await this.context.newPage(), this.suiteUrl)
+    await tab.open(target)
+    const pages: Picture[] = []
+    while (!(await tab.waitUntilShown())) {
+      if (pages.length === MOST_PAGES) throw new Error(`The visit of ${target.url} did not end.`)
+      pages.push(await tab.takePicture())
+      const [firstPage, lastPage] = [pages[0]!, pages.at(-1)!]
+      if (!(await tab.takeNextStep(this.signIn, signInAction))) return { startedAt, firstPage, lastPage }
     }
-    throw new Error(`The visit of ${url} did not end; the last page is ${this.page.url()}.`)
+    return { startedAt, ...(pages[0] && { firstPage: pages[0] }) }
   }
 
   close(): Promise<void> {
     return this.context.close()
+  }
+}
+
+class Tab {
+  constructor(
+    private readonly page: Page,
+    private readonly suiteUrl: string,
+  ) {}
+
+  async open({ url, method }: UrlToVisit): Promise<void> {
+    if (method === 'POST') await this.post(url)
+    else await this.page.goto(url, { waitUntil: 'commit' })
   }
 
   /** Sends the parameters of a URL as a form, from a page of the suite. */
@@ -92,7 +104,7 @@ export class Visitor {
   }
 
   /** Waits until a page of Gatehouse is complete, or the browser is at the suite. Returns whether it is at the suite. */
-  private async waitUntilShown(): Promise<boolean> {
+  async waitUntilShown(): Promise<boolean> {
     const suite = this.page.waitForURL((url) => url.origin === this.suiteUrl, { waitUntil: 'load' }).then(() => true)
     // A page with a form to the suite sends it without the user (OAuth 2.0 Form Post Response Mode).
     const gatehouse = this.page
@@ -108,28 +120,25 @@ export class Visitor {
 
   /** Waits until the callback page of the suite has sent the fragment of its URL to the suite. */
   private async waitUntilResponseIsSent(): Promise<void> {
-    if (this.isAtCallback()) await this.page.locator('#submission_complete').waitFor({ state: 'attached' })
+    if (new URL(this.page.url()).pathname.endsWith('/callback'))
+      await this.page.locator('#submission_complete').waitFor({ state: 'attached' })
   }
 
-  private isAtCallback(): boolean {
-    return new URL(this.page.url()).pathname.endsWith('/callback')
-  }
-
-  private async takePicture(): Promise<Picture> {
+  async takePicture(): Promise<Picture> {
     const [png, text] = [await this.page.screenshot(), await this.page.locator('main').textContent()]
     return { png, text: (text ?? '').replace(/\s+/g, ' ') }
   }
 
   /** Signs in, cancels, or confirms the sign-out. Returns whether the page has such a step. */
-  private async takeNextStep(signInAction: SignInAction): Promise<boolean> {
+  async takeNextStep({ username, password }: SignIn, signInAction: SignInAction): Promise<boolean> {
     const signIn = this.page.locator('button[name="method"][value="password"]')
     const cancel = this.page.locator('button[name="method"][value="cancel"]')
     const signOut = this.page.locator('button[name="logout"][value="yes"]')
     const isSignInPage = await signIn.isVisible()
     if (isSignInPage && signInAction === 'stop') return false
     if (isSignInPage && signInAction === 'sign_in') {
-      await this.page.fill('#username', this.signIn.username)
-      await this.page.fill('#password', this.signIn.password)
+      await this.page.fill('#username', username)
+      await this.page.fill('#password', password)
     }
     const button = isSignInPage ? (signInAction === 'sign_in' ? signIn : cancel) : signOut
     if (!(await button.isVisible())) return false
