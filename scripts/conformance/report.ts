@@ -38,10 +38,14 @@ npm run conformance -- <suite.jar> --plan basic-es256 --module oidcc-server
 The command starts Gatehouse with an embedded PostgreSQL, the suite, an in-memory database with the protocol of MongoDB,
 and Chromium, all on free ports of this machine, and stops them at the end. A reverse proxy terminates TLS with a
 self-signed certificate that only these processes trust. All URLs have the host \`localhost\`, so that no other name has
-to resolve. Each plan gets an account with an issuer, a user and clients, which the command creates through \`/v1\`.
+to resolve. Each plan gets an account with an issuer, a user and clients, which the command creates through GraphQL and
+\`/v1\`.
 
 The exit code is 1 if a module has another result than \`scripts/conformance/expected-results.ts\` says. The logs are in
-\`dist/conformance\`. A run of all plans without unexpected results writes this page.
+\`dist/conformance\`. A run of all plans writes this page.
+
+The FAPI 2.0 plan also tests TLS, for which the proxy in front of Gatehouse is responsible: see
+[Addresses and TLS](production.md#addresses-and-tls).
 
 A picture of a page is uploaded where the suite asks for one. Such modules end with REVIEW, because the suite leaves the
 decision to a person; the command checks that the page contains the expected text.`
