@@ -26,15 +26,27 @@ const folder = join(packageRoot, 'dist/conformance')
 
 /** Functions that stop what the runner has started, in the order of the start. */
 const cleanup: (() => unknown)[] = []
+let stopping: Promise<void> | undefined
 
-async function stopAll(): Promise<void> {
-  for (const stop of cleanup.splice(0).reverse()) await stop()
+/** Stops what the runner has started, once. */
+function stopAll(): Promise<void> {
+  stopping ??= (async () => {
+    for (let stop = cleanup.pop(); stop; stop = cleanup.pop()) await stop()
+  })()
+  return stopping
 }
+
+const options = { plan: { type: 'string', multiple: true }, module: { type: 'string', multiple: true } } as const
 
 /** Returns the arguments of the command line, or the text of an error. */
 function readArguments() {
-  const options = { plan: { type: 'string', multiple: true }, module: { type: 'string', multiple: true } } as const
-  const { values, positionals } = parseArgs({ options, allowPositionals: true })
+  let parsed: ReturnType<typeof parseArgs<{ options: typeof options; allowPositionals: true }>>
+  try {
+    parsed = parseArgs({ options, allowPositionals: true })
+  } catch (error) {
+    return `${(error as Error).message}\n${usage}`
+  }
+  const { values, positionals } = parsed
   const [jar] = positionals
   if (jar === undefined || positionals.length > 1) return usage
   if (!existsSync(jar)) return `${jar} does not exist. ${usage}`
@@ -123,6 +135,10 @@ async function main(): Promise<number> {
     })
     planResults.push({ plan, results })
   }
+  if (planResults.every(({ results }) => results.length === 0)) {
+    console.error(`The plans have no module with the name ${args.modules.join(' or ')}.`)
+    return 2
+  }
   console.log(`\n${countsTable(planResults)}\n\nUnexpected results: ${failures}. Logs: ${folder}`)
   if (args.chosen.length === plans.length && args.modules.length === 0) {
     const page = conformancePage(planResults, await suite.version(), new Date())
@@ -131,6 +147,18 @@ async function main(): Promise<number> {
   return failures > 0 ? 1 : 0
 }
 
+let interrupted = false
 for (const signal of ['SIGINT', 'SIGTERM'] as const)
-  process.once(signal, () => void stopAll().then(() => process.exit(1)))
-process.exitCode = await main().finally(stopAll)
+  process.once(signal, () => {
+    interrupted = true
+    void stopAll().then(() => process.exit(1))
+  })
+process.exitCode = await main()
+  .catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT' && error.syscall?.startsWith('spawn'))
+      console.error(`${error.path} was not found. Install a JDK, version 17 or later, and Maven.`)
+    // The requests in progress fail because the servers stop.
+    else if (!interrupted) console.error(error)
+    return 1
+  })
+  .finally(stopAll)
