@@ -77,12 +77,11 @@ export function conformancePage(plans: readonly PlanResult[], suiteVersion: stri
 Version ${suiteVersion} of the suite, ${date.toISOString().slice(0, 10)}.
 
 ${countsTable(plans)}`
-  const others = plans.flatMap((one) => otherResults(one) ?? [])
   const parts = [
     introduction,
     results,
     '## Modules that did not pass',
-    ...others,
+    ...otherResults(plans),
     '## Plans',
     table(['Plan', '`--plan`', 'Name in the suite', 'Variant'], variants),
     instructions,
@@ -90,12 +89,18 @@ ${countsTable(plans)}`
   return `${parts.join('\n\n')}\n`
 }
 
-/** Returns the modules of a plan that did not pass, with the reasons; undefined if all passed. */
-function otherResults({ plan, results }: PlanResult): string | undefined {
-  const rows = results
-    .filter(({ result }) => result !== 'PASSED')
-    .map((one) => [`\`${one.module}\``, one.result, reasonOf(one)])
-  return rows.length === 0 ? undefined : `### ${plan.title}\n\n${table(['Module', 'Result', 'Reason'], rows)}`
+/** Returns the modules that did not pass, with the reasons. Plans with the same modules and results share a table. */
+function otherResults(plans: readonly PlanResult[]): string[] {
+  const titlesOf = new Map<string, string[]>()
+  for (const { plan, results } of plans) {
+    const rows = results
+      .filter(({ result }) => result !== 'PASSED')
+      .map((one) => [`\`${one.module}\``, one.result, reasonOf(one)])
+    if (rows.length === 0) continue
+    const text = table(['Module', 'Result', 'Reason'], rows)
+    titlesOf.set(text, [...(titlesOf.get(text) ?? []), plan.title])
+  }
+  return [...titlesOf].map(([text, titles]) => `### ${titles.join('; ')}\n\n${text}`)
 }
 
 function reasonOf(result: ModuleResult): string {

@@ -87,4 +87,20 @@ describe('docs/conformance.md', () => {
     expect(page).toMatch(/\| `oidcc-codereuse` +\| TIMEOUT +\| Unexpected: expected PASSED; Check: a \\\| b +\|/)
     expect(page).not.toContain('oidcc-server` ')
   })
+
+  test('plans with the same results share a table', () => {
+    const other = plans.find(({ id }) => id === 'basic-es256')!
+    const date = new Date('2030-01-02T03:04:05Z')
+    const headingsOf = (second: ModuleResult[]) =>
+      conformancePage(
+        [
+          { plan, results },
+          { plan: other, results: second },
+        ],
+        '5.1.43',
+        date,
+      ).match(/^### .*$/gm)
+    expect(headingsOf(results)).toEqual(['### Basic OP, RS256; Basic OP, ES256'])
+    expect(headingsOf(results.slice(0, 2))).toEqual(['### Basic OP, RS256', '### Basic OP, ES256'])
+  })
 })
