@@ -157,6 +157,13 @@ const effects: Record<string, Effect> = {
   'security.openid_policy.client_id_metadata_document.organization_policy': 'idp/client-id-metadata-documents.test.ts',
   'security.openid_policy.client_id_metadata_document.allowed_resources': 'idp/client-id-metadata-documents.test.ts',
   'security.openid_policy.client_id_metadata_document.allowed_scopes': 'idp/client-id-metadata-documents.test.ts',
+  'security.openid_policy.profile': 'idp/fapi2.test.ts',
+  'security.openid_policy.client_assertions.enabled': 'idp/private-key-jwt.test.ts',
+  'security.openid_policy.dynamic_registration.enabled': 'idp/registration.test.ts',
+  'security.openid_policy.dynamic_registration.initial_access_token_required': 'idp/initial-access-tokens.test.ts',
+  'security.openid_policy.dynamic_registration.allowed_scopes': 'idp/registration.test.ts',
+  'security.openid_policy.dynamic_registration.allowed_resources': 'idp/registration.test.ts',
+  'openid.claims': 'idp/custom-claims.test.ts',
   'branding.display_name': async () =>
     expect(await pageOf(await issuerWith('branding.display_name', 'Tulips & Co'))).toContain('Tulips &amp; Co'),
   'branding.logo_url': async () =>

@@ -70,6 +70,13 @@ const replacements: ReadonlyMap<Middleware, Middleware> = new Map([
   [checkScope, checkRequestedScope],
 ])
 
+/** Returns the replacement, which runs only for the provider of `setProvider`; other middleware is returned unchanged. */
+function replaceMiddleware(original: Middleware): Middleware {
+  const replacement = replacements.get(original)
+  if (!replacement) return original
+  return (ctx, next) => (providerKey in ctx ? replacement : original)(ctx, next)
+}
+
 for (const method of ['get', 'post', 'options'] as const) {
   const original = Router.prototype[method]
   Router.prototype[method] = function (name, path, first, ...others) {
@@ -77,12 +84,6 @@ for (const method of ['get', 'post', 'options'] as const) {
       throw new Error(
         'oidc-provider has changed: its routes no longer start with ensureOIDC. Update hooks/contexts.ts.',
       )
-    return original.call(
-      this,
-      name,
-      path,
-      createOidcContextMiddleware(first),
-      ...others.map((one) => replacements.get(one) ?? one),
-    )
+    return original.call(this, name, path, createOidcContextMiddleware(first), ...others.map(replaceMiddleware))
   }
 }
