@@ -32,6 +32,7 @@ import { setParsedForm, setProvider } from './hooks/contexts.js'
 import { type IssuerRuntime, openIssuerRuntimes } from './issuer/runtime.js'
 import { handleInteraction } from './login/interaction.js'
 import { handleInvitationLink } from './login/invitation.js'
+import { prefersHtml, sendIssuerPage } from './login/pages/issuer.js'
 import { handleRecoveryLink } from './login/recovery-link.js'
 import { handleUpstreamCallback } from './login/upstream/callback.js'
 import { createProvider } from './provider.js'
@@ -40,7 +41,7 @@ import { consumeRateLimit, createMetadataRateLimit } from './rate-limits.js'
 import { type RequestContext, runInRequestContext } from './request-context.js'
 import { checkQuery, type Form, formField, readForm, requestedHost, setCanonicalHost } from './request-input.js'
 import { amendResponse, errorFormatFor } from './responses.js'
-import { type Match, matchPath, type RouteName } from './routes.js'
+import { type Match, matchIssuerPage, matchPath, type RouteName } from './routes.js'
 import { prefetchRedeemedArtifact, revokeTokenFamily } from './store/adapter.js'
 import { AlreadyConsumedError, SignInEndedError, UnitOfWork } from './store/unit-of-work.js'
 
@@ -75,7 +76,17 @@ export function createIdp(gatehouse: Gatehouse): Idp {
     let runtime: IssuerRuntime | undefined
     let deniedError: unknown
     try {
-      if (!match) throw new ApiError('not_found', 'There is no endpoint at this path.')
+      if (!match) {
+        const issuerPage = prefersHtml(ctx) ? matchIssuerPage(ctx.path, prefix) : undefined
+        if (issuerPage) {
+          consumeMetadataRateLimit(ctx, context)
+          runtime = await runtimes.find(context, issuerPage.issuerId, host, true)
+        }
+        if (!runtime || !issuerPage?.isRoot || !['GET', 'HEAD'].includes(ctx.method))
+          throw new ApiError('not_found', 'There is no endpoint at this path.')
+        sendIssuerPage(ctx, context.config, runtime)
+        return
+      }
       // These requests need no credentials, so the rate limit is consumed before the issuer is looked up.
       const isDocument = documentRoutes.has(match.route.name)
       if (isDocument || match.route.name === 'check_session') consumeMetadataRateLimit(ctx, context)

@@ -8,6 +8,7 @@ import { recordClaimedAgentRefusal } from './client/wallet-authentication.js'
 import { liveTokenOf } from './endpoints/live-token.js'
 import type { IssuerRuntime } from './issuer/runtime.js'
 import { errorPage } from './login/pages/error.js'
+import { prefersHtml, sendUnservedPage } from './login/pages/issuer.js'
 import type { OpenIdContext } from './provider-types.js'
 import type { RequestContext } from './request-context.js'
 import { type Form, formField } from './request-input.js'
@@ -30,7 +31,8 @@ function fromOidcProvider(caught: unknown): unknown {
 
 /**
  * Returns the format of errors that were thrown while a request was handled (docs/contract.md#errors): a page on routes
- * that browsers open, and OAuthError on other routes, for unknown paths and issuers, and for unsupported methods.
+ * that browsers open, and OAuthError on other routes. For unknown paths and issuers, and for unsupported methods, the
+ * `Accept` header decides (docs/contract.md#pages-for-browsers).
  * @param route undefined if the path is unknown
  * @param runtime undefined if the issuer is unknown
  */
@@ -42,6 +44,8 @@ export const errorFormatFor = (route: Route | undefined, runtime: IssuerRuntime 
     if (route?.browserFacing && runtime && status !== 405) {
       const key = status === 503 ? 'unavailable' : status === 429 ? 'too_many' : 'error_lead'
       errorPage(ctx, runtime, { error, error_description }, key)
+    } else if ((!route || !runtime || status === 405) && prefersHtml(ctx)) {
+      sendUnservedPage(ctx, runtime, status)
     } else {
       ctx.body = { error, error_description }
     }

@@ -117,3 +117,15 @@ export function matchPath(path: string, prefix: string): Match | undefined {
   if (!match || !route) return undefined
   return { issuerId: issuerMatch[1]!, route, pathParameter: Object.values(match.parameters)[0] }
 }
+
+const issuerPagePath = /^\/(iss_[0-9a-hjkmnp-tv-z]{26})(\/.*)?$/
+
+/**
+ * Finds the issuer of a path that is no route.
+ * @param prefix path of IDP_URL, without a trailing slash; usually empty
+ * @returns undefined if the path does not begin with an issuer id; `isRoot`: the path is `/{issuer_id}` or `/{issuer_id}/`
+ */
+export function matchIssuerPage(path: string, prefix: string): { issuerId: string; isRoot: boolean } | undefined {
+  const match = issuerPagePath.exec(path.startsWith(`${prefix}/`) ? path.slice(prefix.length) : path)
+  return match ? { issuerId: match[1]!, isRoot: [undefined, '/'].includes(match[2]) } : undefined
+}

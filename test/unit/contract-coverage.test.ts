@@ -18,6 +18,7 @@ const coverage: Record<string, readonly string[]> = {
   'Probes and shutdown': ['stories/operation', 'security/database-unavailable'],
   'Account creation and administrators': ['security/administrators', 'stories/recover-command'],
   'GraphQL API': ['graphql/operations', 'graphql/permissions', 'graphql/relations'],
+  'Pages for browsers': ['idp/browser-pages', 'browser/issuer-page'],
   'Hosted pages': ['idp/sign-in', 'browser/sign-in'],
   'Resource conventions': ['contract/accounts', 'contract/users'],
   'Request bodies': ['contract/input-validation', 'contract/required-fields'],

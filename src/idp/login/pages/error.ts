@@ -1,8 +1,7 @@
 import type { Context as KoaContext } from 'koa'
 import { html } from '../../../kernel/html.js'
-import type { IssuerRuntime } from '../../issuer/runtime.js'
 import type { OpenIdContext } from '../../provider-types.js'
-import { createView, layout, sendPage } from './layout.js'
+import { type BrandedIssuer, createView, layout, sendPage } from './layout.js'
 import type { TextKey } from './texts.js'
 
 /**
@@ -13,7 +12,7 @@ import type { TextKey } from './texts.js'
  */
 export function errorPage(
   ctx: KoaContext | OpenIdContext,
-  runtime: Pick<IssuerRuntime, 'issuer'>,
+  runtime: { readonly issuer: BrandedIssuer },
   out: { error?: unknown; error_description?: unknown },
   key: TextKey = 'error_lead',
 ): void {

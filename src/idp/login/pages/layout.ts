@@ -10,9 +10,12 @@ import { style } from './style.js'
 import { formatMessage, type PageMessage, type Texts, textsOf } from './texts.js'
 import { themeOf } from './theme.js'
 
+/** The issuer whose branding a page has. */
+export type BrandedIssuer = Pick<IssuerSnapshot, 'name' | 'settings'>
+
 /** The data that a page is rendered with. */
 export interface View {
-  readonly issuer: IssuerSnapshot
+  readonly issuer: BrandedIssuer
   /** Display name of the issuer. */
   readonly name: string
   readonly language: Language
@@ -28,7 +31,7 @@ export interface View {
 /** Creates a view with the issuer's branding, in the language of `ui_locales`, of the browser, or of the issuer. */
 export function createView(
   ctx: KoaContext | OpenIdContext,
-  issuer: IssuerSnapshot,
+  issuer: BrandedIssuer,
   options: Partial<View> & { uiLocales?: string | undefined } = {},
 ): View {
   const language = chooseLanguage(options.uiLocales, ctx.get('Accept-Language'), issuer.settings.branding?.language)
@@ -60,7 +63,7 @@ ${content}
 }
 
 /** Returns the URL of the logo; undefined unless it is a valid HTTP or HTTPS URL. */
-function logoOf({ settings }: IssuerSnapshot): string | undefined {
+function logoOf({ settings }: BrandedIssuer): string | undefined {
   const url = settings.branding?.logo_url
   return url && /^https?:\/\//.test(url) && URL.canParse(url) ? new URL(url).href : undefined
 }

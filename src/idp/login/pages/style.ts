@@ -51,6 +51,12 @@ input[readonly]{color:var(--soft)}
 .problem+form{margin-top:1.25rem}
 form .problem{margin:0}
 .detail{margin:1.5rem 0 0;padding-top:1.125rem;border-top:1px solid var(--line);font:.8125rem/1.5 ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;color:var(--soft);overflow-wrap:anywhere}
+.facts{margin-top:1.5rem;padding-top:1.125rem;border-top:1px solid var(--line);font-size:.875rem;overflow-wrap:anywhere}
+.facts h2{margin:0;font-size:.9rem}
+.facts dl{margin:0}
+.facts dt{margin-top:.75rem;color:var(--soft);font-size:.8125rem}
+.facts dd{margin:0}
+.facts a{color:var(--accent);text-underline-offset:.2em}
 footer{font-size:.8125rem;color:var(--soft);text-align:center}
 @media(max-width:30rem){body{align-items:start;padding-top:max(1rem,6vh)}main{border-radius:1rem}}
 @media(prefers-reduced-motion:reduce){*{transition:none!important}}

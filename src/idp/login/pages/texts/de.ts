@@ -25,6 +25,15 @@ export const de: Texts = {
   expired:
     'Diese Anmeldung ist beendet oder abgelaufen oder gehört zu einem anderen Browser. Bitte in der Anwendung oder mit dem ursprünglichen Link neu beginnen.',
   unavailable: 'Der Dienst ist gerade nicht erreichbar. Bitte in einigen Minuten noch einmal versuchen.',
+  issuer_title: 'Anmeldedienst',
+  issuer_lead:
+    'Anwendungen leiten Sie hierher, damit Sie sich bei {name} anmelden. Bitte öffnen Sie zum Anmelden die Anwendung, die Sie verwenden möchten.',
+  not_found: 'Unter dieser Adresse gibt es keine Seite',
+  not_found_lead: 'Bitte die Adresse prüfen oder zur Anwendung zurückgehen und es erneut versuchen.',
+  developers: 'Für Entwickler',
+  issuer_address: 'Issuer',
+  discovery: 'OpenID-Connect-Discovery-Dokument',
+  documentation: 'Dokumentation',
   sign_out: 'Abmelden',
   sign_out_question: 'Möchten Sie sich abmelden?',
   sign_out_lead:

@@ -26,6 +26,15 @@ export const en = {
   expired:
     'This sign-in has ended or expired, or belongs to another browser. Go back to the application or link that you came from, and start again.',
   unavailable: 'The service is not available at the moment. Try again in a few minutes.',
+  issuer_title: 'Sign-in service',
+  issuer_lead:
+    'Applications send you to this address to sign in to {name}. To sign in, open the application that you want to use.',
+  not_found: 'There is no page at this address',
+  not_found_lead: 'Check the address, or go back to the application that you came from and try again.',
+  developers: 'For developers',
+  issuer_address: 'Issuer',
+  discovery: 'OpenID Connect discovery document',
+  documentation: 'Documentation',
   sign_out: 'Sign out',
   sign_out_question: 'Do you want to sign out?',
   sign_out_lead:
