@@ -15,6 +15,7 @@ import type { Context } from '../platform/context.js'
 import { type Denial, recordDenial } from '../resources/clients/denials.js'
 import { claimedClientId, isAuthenticated } from './client/authentication.js'
 import { type ClientRow, clientRowOf } from './client/client.js'
+import { type Diagnosis, diagnose } from './denial-diagnosis.js'
 import type { IssuerRuntime } from './issuer/runtime.js'
 import type { OpenIdContext } from './provider-types.js'
 import { withMachineActor } from './request-context.js'
@@ -29,10 +30,16 @@ const denialTypes: Partial<Record<RouteName, DenialType>> = {
   authorize: 'authorization.denied',
   par: 'authorization.denied',
   resume: 'authorization.denied',
+  logout: 'authorization.denied',
+  logout_confirm: 'authorization.denied',
 }
+/** Names of endpoints in events, if they differ from the name of the route. */
+const endpointNames: Partial<Record<RouteName, string>> = { resume: 'authorize', logout_confirm: 'logout' }
 
 /** Key in `ctx.state` of the error with which oidc-provider denied the request. The listeners in provider.ts set it. */
 export const DENIED_ERROR = 'deniedError'
+/** Key in `ctx.state` of the client of a request that oidc-provider does not serve. */
+export const DENIED_CLIENT = 'deniedClient'
 /** Key in `ctx.state` of the parsed form. */
 export const REQUEST_FORM = 'form'
 
@@ -80,22 +87,26 @@ export function openDenialRecorder(): DenialRecorder {
       if (!type || !details) return
       const { context, runtime } = request
       const client = findClientRow(ctx)
+      const claimedId = client?.id ?? loggableClientId(ctx)
       const facts = {
         request_id: context.request.id,
         issuer_id: runtime.issuer.id,
-        client_id: loggableClientId(ctx, client),
+        client_id: claimedId,
       }
       context.log.info(
         { ...facts, ...details },
         type === 'token.denied' ? 'token request denied' : 'authorization request denied',
       )
-      if (!client) return
-      const denial = createDenial(runtime, client, type, details)
+      const denial = client
+        ? createDenial(runtime, client, type, details)
+        : createUnreadDenial(runtime, claimedId, type, details)
+      if (!denial) return
       if (!isFirstWithinMinute(denial, context.now())) return
       const { id: issuerId, accountId } = runtime.issuer
-      const actorContext = isAuthenticated(ctx)
-        ? withMachineActor(context, { type: client.kind, id: client.id, name: client.name, accountId, issuerId })
-        : context
+      const actorContext =
+        client && isAuthenticated(ctx)
+          ? withMachineActor(context, { type: client.kind, id: client.id, name: client.name, accountId, issuerId })
+          : context
       const write = recordDenial(actorContext, denial)
         .catch((err) => context.log.warn({ err, request_id: context.request.id }, 'recording a denied request failed'))
         .finally(() => pendingWrites.delete(write))
@@ -109,33 +120,49 @@ export function openDenialRecorder(): DenialRecorder {
 
 /**
  * Returns the details for the log and the event; undefined if the error is not a denial but a server error, a rate
- * limit, an unknown path or issuer, or an unsupported method.
+ * limit, or an unknown path or issuer.
  */
-function denialDetailsOf(
-  ctx: KoaContext,
-  { route }: DeniedRequest,
-  error: unknown,
-): Record<string, string | null> | undefined {
+function denialDetailsOf(ctx: KoaContext, { route }: DeniedRequest, error: unknown): DenialDetails | undefined {
   const deniedError = deniedErrorOf(error)
-  if (!deniedError) return undefined
+  // Only an unsupported method of a client is a denial; others are scans.
+  if (!deniedError || (deniedError.error === 'method_not_allowed' && (route.browserFacing || !loggableClientId(ctx))))
+    return undefined
   // `amendResponse` may have replaced the code of oidc-provider's error in the response.
   const responseBody = (ctx.body ?? {}) as { error?: unknown }
-  const redirectUri = error instanceof errors.InvalidRedirectUri ? parametersOf(ctx)['redirect_uri'] : undefined
+  const parameters = parametersOf(ctx)
+  const redirectUri = error instanceof errors.InvalidRedirectUri ? parameters['redirect_uri'] : undefined
   const redact = createRedactor(ctx)
-  return {
-    endpoint: route.name === 'resume' ? 'authorize' : route.name,
+  const details = {
+    endpoint: endpointNames[route.name] ?? route.name,
     error: !route.browserFacing && typeof responseBody.error === 'string' ? responseBody.error : deniedError.error,
     error_description: redact(deniedError.description),
     error_detail: deniedError.detail === undefined ? null : redact(deniedError.detail),
+  }
+  const { redirect_uris = [], post_logout_redirect_uris = [] } = findClientRow(ctx)?.settings.openid ?? {}
+  const diagnosis = diagnose({
+    ...details,
+    text: [details.error_description, details.error_detail].filter(Boolean).join('; '),
+    parameters,
+    method: ctx.method,
+    contentType: ctx.get('Content-Type'),
+    registered: { redirect_uri: redirect_uris, post_logout_redirect_uri: post_logout_redirect_uris },
+    refusedScope: error instanceof errors.InvalidScope ? (error as { scope?: string }).scope : undefined,
+  })
+  return {
+    ...details,
+    ...diagnosis,
     ...(typeof redirectUri === 'string' && { redirect_uri: redirectUri.slice(0, limits.maxDenialTextLength) }),
   }
 }
+
+type DenialDetails = Denial['data'] &
+  Diagnosis & { error: string; error_description: string; error_detail: string | null }
 
 function deniedErrorOf(
   error: unknown,
 ): { error: string; description: string; detail?: string | undefined } | undefined {
   if (error instanceof ApiError) {
-    const isDenial = error.status >= 400 && error.status < 500 && ![404, 405, 429].includes(error.status)
+    const isDenial = error.status >= 400 && error.status < 500 && ![404, 429].includes(error.status)
     return isDenial ? { error: error.code, description: error.message } : undefined
   }
   if (!(error instanceof errors.OIDCProviderError) || !error.expose || error.statusCode === 404) return undefined
@@ -162,23 +189,23 @@ const parametersOf = (ctx: KoaContext): Form => ({ ...ctx.query, ...(ctx.state[R
 
 function findClientRow(ctx: KoaContext): ClientRow | undefined {
   const { Client } = (ctx as unknown as Partial<OpenIdContext>).oidc?.entities ?? {}
-  return Client && clientRowOf(Client)
+  return Client ? clientRowOf(Client) : (ctx.state[DENIED_CLIENT] as ClientRow | undefined)
 }
 
 /**
- * Returns the client id for the log line: the id of a known client, or text in the format of a client or agent id; null
- * for other text, which could be a secret in the wrong parameter.
+ * Returns the client id that the request claims if it has the format of a client or agent id; null for other text, which
+ * could be a secret in the wrong parameter.
  */
-function loggableClientId(ctx: KoaContext, client: ClientRow | undefined): string | null {
-  const claimed = client?.id ?? claimedClientId(ctx, parametersOf(ctx))
-  return client || isId('cli', claimed) || isId('agt', claimed) ? (claimed ?? null) : null
+function loggableClientId(ctx: KoaContext): string | null {
+  const claimed = claimedClientId(ctx, parametersOf(ctx))
+  return isId('cli', claimed) || isId('agt', claimed) ? (claimed ?? null) : null
 }
 
 function createDenial(
   { issuer }: IssuerRuntime,
   { id, kind, document }: ClientRow,
   type: DenialType,
-  data: Record<string, string | null>,
+  data: DenialDetails,
 ): Denial {
   return {
     type,
@@ -187,7 +214,29 @@ function createDenial(
     client: { kind, id },
     // Anyone can publish many metadata documents, so all metadata document clients of an issuer are one subject.
     subject: `${issuer.id} ${document ? 'document' : id}`,
-    reason: [type, data['endpoint'], data['error'], data['error_detail'] ?? data['error_description']].join(' '),
+    reason: [type, data['endpoint'], data.error, data.error_detail ?? data.error_description].join(' '),
+    data,
+  }
+}
+
+/**
+ * Returns the denial of a request that is not a form, so that it was refused before its client was read; undefined for
+ * other requests. All such requests of an issuer are one subject, because their client ids can be invented.
+ */
+function createUnreadDenial(
+  { issuer }: IssuerRuntime,
+  claimedId: string | null,
+  type: DenialType,
+  data: DenialDetails,
+): Denial | undefined {
+  if (data.reason !== 'request_not_form' || !isId('cli', claimedId ?? undefined)) return undefined
+  return {
+    type,
+    accountId: issuer.accountId,
+    issuerId: issuer.id,
+    client: { kind: 'client', id: claimedId!, isUnread: true },
+    subject: `${issuer.id} unread`,
+    reason: [type, data['endpoint'], data.error, claimedId].join(' '),
     data,
   }
 }

@@ -183,6 +183,10 @@ export const limitTable = {
     maxDenialEventsPerClient: { value: 20, unit: 'items', meaning: 'Maximum number of events about denied requests per client and minute, regardless of the reason. Each process counts by itself.' },
     maxRememberedDenials: { value: 10_000, unit: 'items', meaning: 'Maximum number of pairs of a client and a reason whose last denied request a process remembers. The same maximum applies to the clients whose events it counts.' },
     maxDenialTextLength: { value: 500, unit: 'characters', meaning: 'Maximum length of a text with request data in an event about a denied request.' },
+    maxDenialListedValues: { value: 10, unit: 'items', meaning: 'Maximum number of registered redirect URIs in an event about a denied request.' },
+    recentDenialsPeriod: { value: 7 * DAY, unit: 'milliseconds', meaning: 'Age of the oldest denied request in the list of recent errors of a client.' },
+    maxRecentDenials: { value: 10, unit: 'items', meaning: 'Maximum number of entries in the list of recent errors of a client.' },
+    maxCountedDenials: { value: 500, unit: 'items', meaning: 'Maximum number of the newest events of each type that the list of recent errors of a client counts.' },
   },
   Tokens: {
     maxTokenLifetimeSeconds: { value: 21 * DAY / SECOND, unit: 'seconds', meaning: 'Maximum lifetime of a token, and maximum of the token lifetime settings of a client.' },

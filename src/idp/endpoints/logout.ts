@@ -11,6 +11,7 @@ import { findAccount } from '../account/account.js'
 import { type ClientRow, readClient } from '../client/client.js'
 import { isFetchableClientIdUrl } from '../client/metadata-documents/client-id-url.js'
 import { isUnmanaged } from '../client/unmanaged-clients.js'
+import { DENIED_CLIENT } from '../denials.js'
 import { formToken, formVersion } from '../login/login-state.js'
 import { createView, sendPage } from '../login/pages/layout.js'
 import { confirmLogoutPage, loggedOutPage, stillSignedInPage } from '../login/pages/logout.js'
@@ -34,7 +35,7 @@ const invalidRequest = (description: string): ApiError => new ApiError('invalid_
 
 /** GET and POST of `/logout`. */
 export async function serveLogout(request: RequestContext, ctx: KoaContext, values: Form): Promise<void> {
-  const logoutRequest = await readLogoutRequest(request, values)
+  const logoutRequest = await readLogoutRequest(request, ctx, values)
   const session = await findBrowserSession(request, ctx)
   // 1. No user is signed in with this browser, or the browser did not send its session cookie. The `id_token_hint` may
   // name a session that must be ended.
@@ -92,7 +93,7 @@ function logoutUrlWith({ runtime }: RequestContext, params: Record<string, strin
 
 /** POST of `/logout/confirm`. The parameters are validated again, because the user can alter the form. */
 export async function confirmLogout(request: RequestContext, ctx: KoaContext, values: Form): Promise<void> {
-  const logoutRequest = await readLogoutRequest(request, { ...values, id_token_hint: undefined })
+  const logoutRequest = await readLogoutRequest(request, ctx, { ...values, id_token_hint: undefined })
   const session = await findBrowserSession(request, ctx)
   if (!session?.accountId) return completeLogout(request, ctx, logoutRequest)
   if (formVersion(request, `logout ${session.uid}`, formField(values, 'csrf')) !== 0) {
@@ -110,12 +111,13 @@ export async function confirmLogout(request: RequestContext, ctx: KoaContext, va
  * Reads and validates the parameters. Never returns a redirect URI that the client has not registered.
  * @throws invalid_request
  */
-async function readLogoutRequest(request: RequestContext, values: Form): Promise<LogoutRequest> {
+async function readLogoutRequest(request: RequestContext, ctx: KoaContext, values: Form): Promise<LogoutRequest> {
   for (const name of ['id_token_hint', 'client_id', 'post_logout_redirect_uri', 'state', 'ui_locales']) {
     if (Array.isArray(values[name])) throw invalidRequest(`${name} must not be repeated`)
   }
   const token = formField(values, 'id_token_hint') || undefined
   const { client, hint } = await requireLogoutClient(request, token, formField(values, 'client_id') || undefined)
+  ctx.state[DENIED_CLIENT] = client
   const requestedUri = formField(values, 'post_logout_redirect_uri') || undefined
   // RP-Initiated Logout 1.0 section 3: without a client, the URI cannot be checked, so the browser is not redirected.
   // Anyone can publish a metadata document with any URI, or register a client with it, which would be an open redirect.

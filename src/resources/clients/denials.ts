@@ -13,11 +13,12 @@ export interface Denial {
   readonly type: 'token.denied' | 'authorization.denied'
   readonly accountId: string
   readonly issuerId: string
-  readonly client: { readonly kind: 'client' | 'agent'; readonly id: string }
+  /** `isUnread`: the request claims this client id, but the client may not exist. */
+  readonly client: { readonly kind: 'client' | 'agent'; readonly id: string; readonly isUnread?: boolean }
   /** Requests with the same subject and reason share one event per minute. */
   readonly subject: string
   readonly reason: string
-  readonly data: Record<string, string | null>
+  readonly data: Readonly<Record<string, string | null | readonly string[]>>
 }
 
 /**
@@ -35,9 +36,16 @@ export async function isFirstInMinute(tx: Context, key: string): Promise<boolean
   return first !== undefined
 }
 
-/** Records the event, unless an event with the same subject and reason was recorded in the last minute. */
+const clientExistsText = `SELECT true AS exists FROM clients WHERE issuer_id = $1 AND id = $2 AND status <> 'deleted'`
+
+/**
+ * Records the event, unless an event with the same subject and reason was recorded in the last minute, or there is no
+ * such client.
+ */
 export async function recordDenial(context: Context, denial: Denial): Promise<void> {
   const { type, accountId, issuerId, client, subject, reason, data } = denial
+  if (client.isUnread && (await context.query('denial-client', clientExistsText, [issuerId, client.id])).length === 0)
+    return
   await transaction(context, async (tx) => {
     if (!(await isFirstInMinute(tx, `denied:${sha256(`${subject} ${reason}`)}`))) return
     const id = client.kind === 'agent' ? { agentId: client.id } : { clientId: client.id }

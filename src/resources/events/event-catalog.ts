@@ -69,7 +69,7 @@ export const eventCatalog = {
   'token.denied':
     'A request of a client to the token, introspection or revocation endpoint was refused; recorded at most once per client, reason and minute.',
   'authorization.denied':
-    'A request of a client to the authorization endpoint was refused; recorded at most once per client, reason and minute.',
+    'A request of a client to the authorization or logout endpoint was refused; recorded at most once per client, reason and minute.',
   'token.claim_omitted':
     'A custom claim was left out of a token or a userinfo response, because the custom claims would have exceeded 8 KiB; recorded at most once per client, claim and minute.',
   'token.exchanged': 'A client exchanged a token of a user for a token with another audience.',
@@ -137,6 +137,12 @@ const denialFields = {
   error: 'the OAuth error code of the response',
   error_description: 'the OAuth error description of the response',
   error_detail: 'the error detail of the server log, or null',
+  reason: 'the reason, as in the GraphQL type `DenialReason`',
+  message: 'the reason in plain words',
+  fix: 'how to fix it',
+  parameter: 'the refused parameter, or null',
+  value: 'the refused value, or null if it could contain a secret',
+  allowed_values: 'for a redirect URI, the registered ones, at most 10',
   redirect_uri: 'the redirect URI, if it is not registered',
 }
 
