@@ -186,7 +186,7 @@ export const limitTable = {
     maxDenialListedValues: { value: 10, unit: 'items', meaning: 'Maximum number of registered redirect URIs in an event about a denied request.' },
     recentDenialsPeriod: { value: 7 * DAY, unit: 'milliseconds', meaning: 'Age of the oldest denied request in the list of recent errors of a client.' },
     maxRecentDenials: { value: 10, unit: 'items', meaning: 'Maximum number of entries in the list of recent errors of a client.' },
-    maxCountedDenials: { value: 500, unit: 'items', meaning: 'Maximum number of the newest events of each type that the list of recent errors of a client counts.' },
+    maxCountedDenials: { value: 200, unit: 'items', meaning: 'Maximum number of the newest events of each type that the list of recent errors of a client counts.' },
   },
   Tokens: {
     maxTokenLifetimeSeconds: { value: 21 * DAY / SECOND, unit: 'seconds', meaning: 'Maximum lifetime of a token, and maximum of the token lifetime settings of a client.' },

@@ -83,7 +83,7 @@ const coverage: Record<string, readonly string[]> = {
   'Note fields and links': ['contract/notes'],
   'Audit events': ['contract/events'],
   'Event records': ['contract/events', 'contract/event-names'],
-  'Refused requests': ['idp/denial-events'],
+  'Refused requests': ['idp/denial-events', 'idp/denial-reasons', 'graphql/recent-denials'],
   Webhooks: ['contract/webhooks'],
   'Webhook fields': ['contract/webhooks'],
   'Webhook delivery rules': ['contract/webhook-sending', 'contract/webhook-workers', 'contract/webhook-retry-schedule'],

@@ -1,4 +1,6 @@
 import { Args, Ctx, Mutation, Resolver, Root } from 'type-graphql'
+import { limits } from '../../kernel/limits.js'
+import { DAY } from '../../kernel/time.js'
 import type { Context } from '../../platform/context.js'
 import type { Client as ClientRow } from '../../platform/postgres/database.js'
 import { CreateInput, UpdateInput } from '../declaration.js'
@@ -18,6 +20,7 @@ import {
 } from '../graphql-types.js'
 import { Client, ClientFilter, ClientPage, ClientPath } from './client.js'
 import { createClient, deleteClient, getClient, listClients, rotateClientSecret, updateClient } from './clients.js'
+import { ClientDenial, recentDenials } from './recent-denials.js'
 
 @Resolver(() => Client)
 export class ClientResolver {
@@ -82,5 +85,14 @@ export class ClientResolver {
   @Scope('events', 'read')
   events(@Ctx() context: Context, @Root() client: ClientRow, @Args() page: RelationArgs) {
     return relatedEvents(context, page, 'client', client)
+  }
+
+  @Relation(
+    () => [ClientDenial],
+    `The errors of the client in the last ${limits.recentDenialsPeriod / DAY} days, the last one first, at most ${limits.maxRecentDenials}. The field counts as 20 rows for the cost limit.`,
+  )
+  @Scope('events', 'read')
+  recentDenials(@Ctx() context: Context, @Root() client: ClientRow): Promise<ClientDenial[]> {
+    return recentDenials(context, client)
   }
 }
