@@ -109,7 +109,11 @@ test('errors of other clients are not listed, and a list of clients reads all er
   const { pool } = app.gatehouse.database
   const original = pool.query.bind(pool) as (...given: AnyJson[]) => AnyJson
   const sent: string[] = []
-  Object.assign(pool, { query: (...given: AnyJson[]) => (sent.push(given[0].text ?? given[0]), original(...given)) })
+  const recordedQuery = (...given: AnyJson[]) => {
+    sent.push(given[0].text ?? given[0])
+    return original(...given)
+  }
+  Object.assign(pool, { query: recordedQuery })
   const { accountId, issuerId } = realm.tenant
   const list = `query ($accountId: ID!, $issuerId: ID!) { clients(accountId: $accountId, issuerId: $issuerId) { data { id recentDenials { value } } } }`
   const { body } = await realm.tenant.owner.graphql(list, { accountId, issuerId })

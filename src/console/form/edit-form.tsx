@@ -6,9 +6,9 @@ import { type ReactNode, useEffect, useState } from 'react'
 import { Card } from '../components/card'
 import { RequestError } from '../graphql/request-error'
 import { ConflictDialog } from './conflict-dialog'
-import { buildInput, changedFields, type Field } from './fields'
+import { buildInput, changedFields, type Field, type FieldPath } from './fields'
 import { FormFields } from './form-fields'
-import { useForm } from './use-form'
+import { focusField, useForm } from './use-form'
 
 interface Versioned {
   id: string
@@ -25,6 +25,10 @@ interface Props<Input, Resource extends Versioned> {
   save: (input: Input, ifMatch: string) => Promise<unknown>
   /** Reads the resource from the server, bypassing the cache. */
   reload: () => Promise<Resource>
+  /** Asks the user before the input is saved. If it returns false, nothing is saved. */
+  confirm?: (input: Input) => Promise<boolean>
+  /** An unsaved change with which the form opens, such as an added entry of a list. */
+  prefill?: { path: FieldPath<Input>; value: unknown } | undefined
   /** Content beside the fields, such as a preview of their values. */
   aside?: (values: Record<string, unknown>) => ReactNode
 }
@@ -32,11 +36,20 @@ interface Props<Input, Resource extends Versioned> {
 export const etagOf = ({ updatedAt }: Versioned): string => `"${updatedAt}"`
 
 export function EditForm<Input, Resource extends Versioned>(props: Props<Input, Resource>) {
-  const { title, text, fields, resource, editable, save, reload, aside } = props
+  const { title, text, fields, resource, editable, save, reload, confirm, prefill, aside } = props
   const form = useForm(fields, resource)
   /** The version of the resource from which the form was loaded. Its ETag is passed to the first `save`. */
   const [baseVersion, setBaseVersion] = useState(resource)
   const [serverVersion, setServerVersion] = useState<Resource>()
+
+  // Only the first value counts, so that the change is not repeated after it was saved or discarded.
+  const [initialPrefill] = useState(prefill)
+  const { setValue } = form
+  useEffect(() => {
+    if (!initialPrefill) return
+    setValue(initialPrefill.path, initialPrefill.value)
+    focusField(initialPrefill.path)
+  }, [initialPrefill, setValue])
 
   // A newer version of the resource replaces the values of the form, unless the form has unsaved changes or is busy.
   useEffect(() => {
@@ -48,8 +61,10 @@ export function EditForm<Input, Resource extends Versioned>(props: Props<Input, 
   const submit = (version: Resource) =>
     form.submit(async () => {
       const changes = changedFields(fields, form.savedValues, form.values)
+      const input = buildInput(changes, form.values, form.savedValues)
+      if (confirm && !(await confirm(input))) return
       try {
-        await save(buildInput(changes, form.values, form.savedValues), etagOf(version))
+        await save(input, etagOf(version))
       } catch (error) {
         if (!(error instanceof RequestError) || error.code !== 'PRECONDITION_FAILED') throw error
         setServerVersion(await reload())

@@ -41,8 +41,11 @@ export type Field<Input> = FieldBase<Input> &
     | { kind: 'links' }
     /** Custom claims. */
     | { kind: 'claims' }
-    /** With `isMerged`, the server merges the object at the top level, so keys that the user removed are sent as null. */
-    | { kind: 'json'; isMerged?: boolean }
+    /**
+     * With `isMerged`, the server merges the object at the top level, so keys that the user removed are sent as null.
+     * With `emptyIsNull`, an empty text is sent as null, which removes the setting.
+     */
+    | { kind: 'json'; isMerged?: boolean; emptyIsNull?: boolean }
   )
 
 export interface Option {
@@ -141,7 +144,7 @@ function parseJsonObject(text: unknown): JsonObject | undefined {
 
 /** Converts the value of a field to its input value. An empty text, number or time becomes null. */
 function toInputValue<Input>(field: Field<Input>, value: unknown): unknown {
-  if (field.kind === 'json') return value === '' ? {} : parseJsonObject(value)
+  if (field.kind === 'json') return value === '' ? (field.emptyIsNull ? null : {}) : parseJsonObject(value)
   if (field.kind === 'links') return nonEmptyLinks(value)
   if (field.kind === 'list' && field.emptyIsNull && (value as string[]).length === 0) return null
   if (field.kind === 'toggle' || isList(field)) return value

@@ -87,8 +87,8 @@ export function useForm<Input>(fields: readonly Field<Input>[], source: unknown)
   return { fields, values, savedValues, errors, formError, busy, dirty, setValue, reset, showError, submit }
 }
 
-/** Moves the focus to the field with an error. */
-function focusField(path: string | undefined): void {
+/** Moves the focus to a field, for example to one with an error. */
+export function focusField(path: string | undefined): void {
   if (path === undefined) return
   requestAnimationFrame(() => document.querySelector<HTMLElement>(`[data-field="${CSS.escape(path)}"]`)?.focus())
 }

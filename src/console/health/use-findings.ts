@@ -40,6 +40,7 @@ export function useFindings(): FindingsResult {
  */
 const pagesByPathPrefix = [
   ['settings.signup', 'settings/sign-up'],
+  ['settings.security.openid_policy', 'settings/protocol'],
   ['settings.security', 'settings/security'],
   ['settings.sessions', 'settings/security'],
   ['settings.branding', 'settings/branding'],

@@ -65,12 +65,16 @@ export function applicationTypeOf({ confidential, settings }: RegisteredClient):
   return applicationTypes.find((kind) => kind.name === name) ?? applicationTypes[0]!
 }
 
-/** Builds the input that creates a client of this type. */
+/**
+ * Builds the input that creates a client of this type.
+ * @param algorithm the signing algorithm; undefined for the default of the server
+ */
 export function buildClientInput(
   applicationType: ApplicationType,
   name: string,
   redirectUris: readonly string[],
   postLogoutRedirectUris: readonly string[],
+  algorithm?: string,
 ): CreateClientInput {
   return {
     name,
@@ -80,6 +84,7 @@ export function buildClientInput(
       openid: {
         application_type: applicationType.name,
         grant_types: applicationType.grantTypes,
+        ...(algorithm && { response_signature_alg: algorithm }),
         ...(applicationType.name !== 'm2m' && {
           redirect_uris: redirectUris,
           post_logout_redirect_uris: postLogoutRedirectUris,

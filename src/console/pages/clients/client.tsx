@@ -19,7 +19,11 @@ import { ResourceFindings } from '../../health/findings'
 import { claimsTab } from '../claims/claims-tab'
 import { NotesPanel } from '../notes/notes'
 import { applicationTypeOf } from './application-types'
+import { ProtocolSettings } from './protocol-settings'
+import { prefillFromHistory, RecentErrors } from './recent-errors'
 import { Snippets } from './snippets'
+import { algorithmHint } from './works-with'
+import { WorksWithCard } from './works-with-card'
 
 const generalFields: Field<UpdateClientInput>[] = [
   { kind: 'text', path: 'name', label: 'Name', required: true },
@@ -61,6 +65,7 @@ const tokenFields: Field<UpdateClientInput>[] = [
     kind: 'select',
     path: 'settings.openid.response_signature_alg',
     label: 'Signing algorithm',
+    hint: algorithmHint,
     defaultValue: 'ES256',
     options: ['ES256', 'RS256', 'EdDSA'].map((value) => ({ value, label: value })),
   },
@@ -175,6 +180,14 @@ export function ClientPage({ clientId }: { clientId: string }) {
                     ]}
                   />
                 </Card>
+                {may('events') && <RecentErrors clientId={clientId} href={href} />}
+                {applicationType.name !== 'm2m' && (
+                  <WorksWithCard
+                    client={client}
+                    editable={formProps.editable}
+                    save={(input) => formProps.save(input, etagOf(client))}
+                  />
+                )}
                 <Snippets client={client} issuerUrl={issuer.url} />
               </>
             ),
@@ -186,9 +199,22 @@ export function ClientPage({ clientId }: { clientId: string }) {
               <>
                 <EditForm key="general" title="General" fields={generalFields} {...formProps} />
                 {applicationType.name !== 'm2m' && (
-                  <EditForm key="redirect-uris" title="Redirect URIs" fields={redirectUriFields} {...formProps} />
+                  <EditForm
+                    key="redirect-uris"
+                    title="Redirect URIs"
+                    fields={redirectUriFields}
+                    {...formProps}
+                    prefill={prefillFromHistory(redirectUriFields, client)}
+                  />
                 )}
-                <EditForm key="tokens" title="Tokens" fields={tokenFields} {...formProps} />
+                <EditForm
+                  key="tokens"
+                  title="Tokens"
+                  fields={tokenFields}
+                  {...formProps}
+                  prefill={prefillFromHistory(tokenFields, client)}
+                />
+                <ProtocolSettings client={client} issuerSettings={issuer.settings} formProps={formProps} />
                 {may('deleteClient') && (
                   <DangerZone
                     actions={[

@@ -1,5 +1,5 @@
 /** The dialog that creates a client: application type, name and redirect URIs. */
-import { Radio, SimpleGrid, Text } from '@mantine/core'
+import { Radio, Select, SimpleGrid, Text } from '@mantine/core'
 import { createClient } from 'documents/clients'
 import type { CreateClientInput } from 'documents/types'
 import { useState } from 'react'
@@ -12,8 +12,9 @@ import type { Field } from '../../form/fields'
 import { useMutation } from '../../graphql/hooks'
 import { type ApplicationType, applicationTypes, buildClientInput } from './application-types'
 import classes from './create.module.css'
+import { findIntegration, integrationOptions, OTHER, otherReason } from './works-with'
 
-const clientFields = (applicationType: ApplicationType): Field<CreateClientInput>[] => [
+const clientFields = (applicationType: ApplicationType, exampleRedirectUri: string): Field<CreateClientInput>[] => [
   { kind: 'text', path: 'name', label: 'Name', required: true, placeholder: 'Shop' },
   ...(applicationType.name === 'm2m'
     ? []
@@ -23,14 +24,14 @@ const clientFields = (applicationType: ApplicationType): Field<CreateClientInput
           path: 'settings.openid.redirect_uris',
           label: 'Redirect URIs',
           hint: 'Where users return after they sign in. The redirect URI of a request must equal one of these exactly. For native apps, the port of a loopback URI can differ.',
-          placeholder: applicationType.exampleRedirectUri,
+          placeholder: exampleRedirectUri,
         },
         {
           kind: 'list',
           path: 'settings.openid.post_logout_redirect_uris',
           label: 'Post-logout redirect URIs',
           hint: 'Where users can be sent after they sign out.',
-          placeholder: applicationType.exampleRedirectUri.replace('/callback', '/'),
+          placeholder: new URL('/', exampleRedirectUri).href,
         },
       ] satisfies Field<CreateClientInput>[])),
 ]
@@ -40,7 +41,19 @@ export function CreateClient({ onClose }: { onClose: () => void }) {
   const [, navigate] = useLocation()
   const mutate = useMutation()
   const [applicationType, setApplicationType] = useState<ApplicationType>(applicationTypes[0]!)
+  const [worksWith, setWorksWith] = useState(OTHER)
   const [created, setCreated] = useState<{ id: string; secrets: Secret[] }>()
+  const integration = findIntegration(worksWith)
+  const chooseIntegration = (name: string) => {
+    setWorksWith(name)
+    const type = findIntegration(name)?.applicationType
+    setApplicationType(applicationTypes.find((one) => one.name === type) ?? applicationType)
+  }
+  const chooseApplicationType = (name: string) => {
+    setApplicationType(applicationTypes.find((one) => one.name === name) ?? applicationType)
+    // The choice would contradict the type.
+    if (integration && integration.applicationType !== name) setWorksWith(OTHER)
+  }
   const goTo = (id: string) => navigate(`${issuerHref(accountId, issuerId)}/clients/${id}`)
 
   const create = async (typed: CreateClientInput) => {
@@ -50,6 +63,8 @@ export function CreateClient({ onClose }: { onClose: () => void }) {
       typed.name,
       openid?.redirect_uris ?? [],
       openid?.post_logout_redirect_uris ?? [],
+      // Machine-to-machine clients have no ID tokens.
+      applicationType.name === 'm2m' ? undefined : (integration?.algorithm ?? 'RS256'),
     )
     const { createClient: client } = await mutate(
       createClient,
@@ -78,19 +93,24 @@ export function CreateClient({ onClose }: { onClose: () => void }) {
   }
   return (
     <CreateDialog
-      key={applicationType.name}
+      key={applicationType.name === 'm2m' ? 'machine' : 'users'}
       title="Create client"
-      fields={clientFields(applicationType)}
+      fields={clientFields(applicationType, integration?.exampleRedirectUri ?? applicationType.exampleRedirectUri)}
       submitLabel="Create client"
       create={create}
       onClose={onClose}
     >
-      <Radio.Group
-        label="Application type"
-        value={applicationType.name}
-        onChange={(name) => setApplicationType(applicationTypes.find((one) => one.name === name) ?? applicationType)}
+      <Select
+        label="Works with"
+        description={applicationType.name === 'm2m' ? undefined : (integration?.reason ?? otherReason)}
+        data={integrationOptions}
+        value={worksWith}
+        onChange={(name) => chooseIntegration(name ?? OTHER)}
+        allowDeselect={false}
+        checkIconPosition="right"
         mb="lg"
-      >
+      />
+      <Radio.Group label="Application type" value={applicationType.name} onChange={chooseApplicationType} mb="lg">
         <SimpleGrid cols={{ base: 1, sm: 2 }} spacing={10} mt={8}>
           {applicationTypes.map(({ name, label, text, icon }) => (
             <Radio.Card key={name} value={name} className={classes.kind} aria-label={label}>

@@ -13,6 +13,7 @@ import { claimsTab } from '../claims/claims-tab'
 import { NotesPanel } from '../notes/notes'
 import { brandingFields, generalFields, redirectUriFields, securityFields, sessionFields, signupFields } from './fields'
 import { LoginPreview } from './login-preview'
+import { ProtocolSettings } from './protocol-settings'
 import { InitialAccessTokens, registrationFields } from './registration'
 
 export default function IssuerSettings() {
@@ -111,6 +112,11 @@ export default function IssuerSettings() {
                 />
               </>
             ),
+          },
+          {
+            path: 'protocol',
+            label: 'Protocol',
+            content: () => <ProtocolSettings key="protocol" {...formProps} />,
           },
           {
             path: 'registration',
