@@ -132,7 +132,7 @@ test('recent errors are empty at first; an error shows its reason, and its redir
   })
   await list
     .getByText(
-      `redirect_uri did not match \`${sent}\`; allowed is \`https://shop.example.com/callback\`. The difference is the path.`,
+      `redirect_uri did not match ${sent}; allowed is https://shop.example.com/callback. The difference is the path.`,
     )
     .waitFor()
   await list.getByText(response.headers.get('x-request-id')!).waitFor()

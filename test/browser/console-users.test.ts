@@ -4,7 +4,14 @@ import type { Page } from 'playwright-core'
 import { createTenant, expectStatus, type Tenant } from '../setup/actors.js'
 import { createClientKey } from '../setup/client-assertions.js'
 import { accessibilityViolations } from './accessibility.js'
-import { ADMIN, addEntry, type ConsoleFixture, signInAsAdministrator, startConsoleFixture } from './console-fixture.js'
+import {
+  ADMIN,
+  addEntry,
+  type ConsoleFixture,
+  saveScreenshots,
+  signInAsAdministrator,
+  startConsoleFixture,
+} from './console-fixture.js'
 
 let fixture: ConsoleFixture
 let tenant: Tenant
@@ -23,6 +30,27 @@ beforeAll(async () => {
   unexpected = opened.unexpectedProblems
 }, 60_000)
 afterAll(() => fixture?.close())
+
+/** Creates an administrator of the account with these scopes, signs in as this administrator, and opens a page. */
+async function openPageAsAdministratorWith(scopes: string[], path: string) {
+  const { operator } = fixture.app
+  const [system] = expectStatus(await operator.get('/v1/accounts'), 200).data.slice(-1)
+  const [own] = expectStatus(await operator.get(`/v1/accounts/${system.id}/issuers`), 200).data
+  const I = `/v1/accounts/${system.id}/issuers/${own.id}`
+  const username = `admin-${scopes.length}@example.com`
+  const { id } = expectStatus(await operator.post(`${I}/users`, { username_type: 'email', username }), 201).data
+  const password = { type: 'password', name: null, password: ADMIN.password }
+  expectStatus(await operator.post(`${I}/users/${id}/verifiers`, password), 201)
+  const { admin_org_id } = expectStatus(await operator.get(`/v1/accounts/${tenant.accountId}`), 200).data
+  const member = { member_id: id, scopes: ['accounts:read', 'issuers:read', ...scopes] }
+  expectStatus(await operator.post(`${I}/organizations/${admin_org_id}/members`, member), 201)
+  const opened = await fixture.openPage({ viewport: { width: 1280, height: 860 } })
+  await opened.page.goto(at(path))
+  await opened.page.getByLabel('Username or email').fill(username)
+  await opened.page.getByLabel('Password').fill(ADMIN.password)
+  await opened.page.keyboard.press('Enter')
+  return opened
+}
 
 async function createPerson(username: string, name: string, more: object = {}): Promise<string> {
   const body = { username_type: 'unique', username, profile: { name }, ...more }
@@ -409,27 +437,27 @@ test('the organizations of a user are paged', async () => {
   await expectAccessible('organizations of a user')
 })
 
-test('an administrator with read scopes for organizations and approvals sees only their pages, without actions', async () => {
-  const { operator } = fixture.app
-  const [system] = expectStatus(await operator.get('/v1/accounts'), 200).data.slice(-1)
-  const [own] = expectStatus(await operator.get(`/v1/accounts/${system.id}/issuers`), 200).data
-  const I = `/v1/accounts/${system.id}/issuers/${own.id}`
-  const name = { username_type: 'email', username: 'reader@example.com' }
-  const { id } = expectStatus(await operator.post(`${I}/users`, name), 201).data
-  const password = { type: 'password', name: null, password: ADMIN.password }
-  expectStatus(await operator.post(`${I}/users/${id}/verifiers`, password), 201)
-  const { admin_org_id } = expectStatus(await operator.get(`/v1/accounts/${tenant.accountId}`), 200).data
-  const reads = ['organizations', 'organizations.members', 'approvals'].map((stem) => `issuers.${stem}:read`)
-  const member = { member_id: id, scopes: ['accounts:read', 'issuers:read', ...reads] }
-  expectStatus(await operator.post(`${I}/organizations/${admin_org_id}/members`, member), 201)
+test('the email address of a user can be marked as verified with issuers.users.verifiers:write', async () => {
+  const id = await createPerson('mary', 'Mary Jackson', { profile: { email: 'mary@example.com' } })
+  await page.goto(at(`${issuer}/users/${id}`))
+  await page.getByLabel('Email address is verified').check()
+  await expectAccessible('profile of a user')
+  await saveScreenshots(page, 'user-profile')
+  await page.getByRole('button', { name: 'Save changes' }).click()
+  await waitForText('User saved')
+  expect(expectStatus(await tenant.owner.get(`${tenant.I}/users/${id}`), 200).data.email_verified).toBe(true)
 
-  const { page: readerPage, unexpectedProblems } = await fixture.openPage({
-    viewport: { width: 1280, height: 860 },
-  })
-  await readerPage.goto(at(`${issuer}/organizations/${orgId}/members`))
-  await readerPage.getByLabel('Username or email').fill('reader@example.com')
-  await readerPage.getByLabel('Password').fill(ADMIN.password)
-  await readerPage.keyboard.press('Enter')
+  const scopes = ['issuers.users:read', 'issuers.users:write']
+  const { page: writerPage } = await openPageAsAdministratorWith(scopes, `${issuer}/users/${id}`)
+  await writerPage.getByRole('button', { name: 'Save changes' }).waitFor()
+  expect(await writerPage.getByLabel('Email address is verified').count()).toBe(0)
+  await writerPage.context().close()
+})
+
+test('an administrator with read scopes for organizations and approvals sees only their pages, without actions', async () => {
+  const scopes = ['organizations', 'organizations.members', 'approvals'].map((stem) => `issuers.${stem}:read`)
+  const path = `${issuer}/organizations/${orgId}/members`
+  const { page: readerPage, unexpectedProblems } = await openPageAsAdministratorWith(scopes, path)
   await readerPage.getByRole('table', { name: 'Members' }).getByText('Rear Admiral').waitFor()
   // The reader has no permission to read users, so the name of the member is hidden.
   expect(await readerPage.getByText('Grace Hopper').count()).toBe(0)

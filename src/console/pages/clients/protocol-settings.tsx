@@ -83,7 +83,7 @@ function fieldsFor(client: ProtocolClient): Field<UpdateClientInput>[] {
             kind: 'toggle',
             path: 'settings.openid.require_pushed_authorization_requests',
             label: 'Require pushed authorization requests',
-            hint: 'The application sends the parameters of a sign-in directly to the issuer, so that nobody can read or change them in the browser (RFC 9126).',
+            hint: 'The application sends the parameters of a sign-in directly to the issuer, so that they cannot be read or changed in the browser (RFC 9126).',
           },
         ]
   return [

@@ -1,7 +1,8 @@
 /** The recent errors of a client: requests that were denied, each with its fix. */
-import { Button, Skeleton, Text } from '@mantine/core'
+import { Button, Code, Skeleton, Text } from '@mantine/core'
 import { clientErrors } from 'documents/clients'
 import type { ClientErrorsQuery, UpdateClientInput } from 'documents/types'
+import { Fragment } from 'react'
 import { useLocation } from 'wouter'
 import { Card } from '../../components/card'
 import { Icon } from '../../components/icon'
@@ -95,6 +96,13 @@ export function RecentErrors({ clientId, href }: { clientId: string; href: strin
   )
 }
 
+/** Shows the parts of a text in backquotes as code. */
+const WithCode = ({ text }: { text: string }) =>
+  text
+    .split('`')
+    // biome-ignore lint/suspicious/noArrayIndexKey: the parts never change
+    .map((part, at) => (at % 2 === 1 ? <Code key={at}>{part}</Code> : <Fragment key={at}>{part}</Fragment>))
+
 function ErrorRow({ error, href }: { error: RecentError; href: string }) {
   const { may } = useConsoleContext()
   const [, navigate] = useLocation()
@@ -105,7 +113,7 @@ function ErrorRow({ error, href }: { error: RecentError; href: string }) {
     <>
       <div className={classes.text}>
         <Text size="sm" fw={540}>
-          {error.message}
+          <WithCode text={error.message} />
         </Text>
         <Text size="sm" c="dimmed" mt={2}>
           {error.fix}

@@ -43,6 +43,18 @@ const profileFields: Field<UpdateUserInput>[] = [
   { kind: 'json', isMerged: true, path: 'metadata', label: 'Metadata', hint: 'A JSON object with custom data.' },
 ]
 
+/** The profile fields of callers who may also write the credentials of the user. */
+const credentialFields: Field<UpdateUserInput>[] = [
+  ...profileFields.slice(0, 2),
+  {
+    kind: 'toggle',
+    path: 'emailVerified',
+    label: 'Email address is verified',
+    hint: 'Turn this on only if you know that the address belongs to the user. Another email address turns it off.',
+  },
+  ...profileFields.slice(2),
+]
+
 export function UserPage({ userId }: { userId: string }) {
   const { accountId, issuerId, may } = useConsoleContext()
   const [, navigate] = useLocation()
@@ -88,7 +100,7 @@ export function UserPage({ userId }: { userId: string }) {
               </Card>
               <EditForm
                 title="Profile"
-                fields={profileFields}
+                fields={may('createVerifier') ? credentialFields : profileFields}
                 resource={user}
                 editable={may('updateUser')}
                 save={(input, ifMatch) =>
