@@ -56,7 +56,8 @@ const isPosted = /^(token|introspect|revoke|par)$/
 const rules: readonly Rule[] = [
   {
     reason: 'redirect_uri_mismatch',
-    error: /^invalid_redirect_uri$/,
+    // The pushed authorization request endpoint replaces the code `invalid_redirect_uri` by `invalid_request`.
+    when: ({ error, text }) => error === 'invalid_redirect_uri' || text.startsWith('redirect_uri did not match'),
     parameter: 'redirect_uri',
     message: ({ parameters, registered }) =>
       uriMismatch('redirect_uri', parameters['redirect_uri'], registered.redirect_uri),
@@ -187,7 +188,16 @@ const rules: readonly Rule[] = [
     message: (_, value) => `grant_type ${value} is not supported.`,
   },
   { reason: 'pushed_request_required', text: /Pushed Authorization Request must be used/i },
-  { reason: 'request_uri_invalid', error: /^invalid_request_uri$/, parameter: 'request_uri' },
+  {
+    reason: 'request_object_unsupported',
+    error: /^(request_not_supported|invalid_request_object)$/,
+    parameter: 'request',
+  },
+  {
+    reason: 'request_uri_invalid',
+    error: /^(invalid_request_uri|request_uri_not_supported)$/,
+    parameter: 'request_uri',
+  },
   {
     reason: 'code_redirect_uri_mismatch',
     text: /authorization code redirect_uri mismatch/,

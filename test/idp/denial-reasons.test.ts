@@ -212,6 +212,38 @@ const cases: [string, () => Promise<unknown>, Expected][] = [
     { reason: 'request_not_form', message: 'The request was sent with GET; this endpoint needs POST.' },
   ],
   [
+    'a pushed request with a redirect URI that is not registered',
+    () =>
+      realm.postForm('/par', web, {
+        response_type: 'code',
+        redirect_uri: 'https://evil.example/callback',
+        scope: 'openid',
+      }),
+    {
+      reason: 'redirect_uri_mismatch',
+      message: /^redirect_uri did not match `https:\/\/evil/,
+      parameter: 'redirect_uri',
+    },
+  ],
+  [
+    'a client that must push its requests',
+    async () => {
+      const openid = { require_pushed_authorization_requests: true }
+      await authorize(await realm.createClient({ application_type: 'spa', ...openid }))
+    },
+    { reason: 'pushed_request_required', message: /must use pushed authorization requests/ },
+  ],
+  [
+    'an unknown request_uri',
+    () => authorize(spa, { request_uri: 'urn:ietf:params:oauth:request_uri:unknown' }),
+    { reason: 'request_uri_invalid', message: /unknown, expired or used/, parameter: 'request_uri', value: null },
+  ],
+  [
+    'a request object',
+    () => authorize(spa, { request: 'e30.e30.' }),
+    { reason: 'request_object_unsupported', message: 'Request objects are not supported.', value: null },
+  ],
+  [
     'an unknown code',
     () => realm.exchangeCode(web, { code: 'x'.repeat(43), redirect_uri: REDIRECT_URI }),
     {

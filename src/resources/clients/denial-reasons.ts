@@ -104,6 +104,10 @@ const reasonTable = {
     meaning: 'The request_uri is unknown, expired or used.',
     fix: 'Push a new request for each sign-in and open it within its lifetime, once.',
   },
+  request_object_unsupported: {
+    meaning: 'Request objects are not supported.',
+    fix: 'Send the parameters themselves, without request, or push them to the pushed authorization request endpoint.',
+  },
   code_invalid: {
     meaning: 'The authorization code is unknown, expired, used or of another client.',
     fix: 'Exchange each code once, within 60 seconds, and with the client that requested it. Check that the callback of the application does not run twice.',
