@@ -25,6 +25,11 @@ const createClient = async (body: object) =>
   expectStatus(await fixture.app.operator.post(`/v1${issuerPath}/clients`, { type: 'external', ...body }), 201).data
 const heading = (name: string) => page.getByRole('heading', { level: 1, name }).waitFor()
 
+const setClientAssertions = async (enabled: boolean) => {
+  const settings = { security: { openid_policy: { client_assertions: { enabled } } } }
+  expectStatus(await fixture.app.operator.patch(`/v1${issuerPath}`, { settings }), 200)
+}
+
 async function expectAccessibleAndFits(): Promise<void> {
   expect(await accessibilityViolations(page)).toEqual([])
   await page.setViewportSize({ width: 390, height: 844 })
@@ -164,7 +169,17 @@ test('recent errors are empty at first; an error shows its reason, and its redir
 test('the protocol settings of a client are saved under the keys of the contract', async () => {
   await page.goto(at(`${issuerPath}/clients/${client.id}/settings`))
   const form = page.locator('form', { has: page.getByLabel('Require DPoP-bound access tokens') })
-  await form.getByRole('combobox', { name: 'Client authentication' }).click()
+  const method = form.getByRole('combobox', { name: 'Client authentication' })
+  // The issuer must allow client assertions first.
+  await method.click()
+  await page.getByRole('option', { name: 'client_secret_post' }).waitFor()
+  expect(await page.getByRole('option', { name: 'private_key_jwt' }).count()).toBe(0)
+  await page.keyboard.press('Escape')
+  await page.getByText('Signed assertions (private_key_jwt) are off.').waitFor()
+  await setClientAssertions(true)
+  await page.reload()
+
+  await method.click()
   await page.getByRole('option', { name: 'private_key_jwt' }).click()
   await form.getByLabel('JWKS URL').fill('https://shop.example.com/jwks.json')
   await form.getByLabel('Require pushed authorization requests').check()
@@ -173,6 +188,9 @@ test('the protocol settings of a client are saved under the keys of the contract
   await saveScreenshots(page, 'client-protocol')
   await expectAccessibleAndFits()
   await form.getByRole('button', { name: 'Save changes' }).click()
+  const dialog = page.getByRole('dialog', { name: 'Use signed assertions?' })
+  await dialog.getByText('The secrets of this client are deleted immediately.').waitFor()
+  await dialog.getByRole('button', { name: 'Delete the secret' }).click()
   await page.getByText('Client saved').waitFor()
   expect((await settingsOf(`${issuerPath}/clients/${client.id}`)).openid).toMatchObject({
     token_endpoint_auth_method: 'private_key_jwt',
@@ -180,16 +198,17 @@ test('the protocol settings of a client are saved under the keys of the contract
     require_pushed_authorization_requests: true,
     dpop_bound_access_tokens: true,
   })
-  await page.getByText('Client assertions are off').waitFor()
+  expect(await page.getByRole('button', { name: 'Rotate secret' }).count()).toBe(0)
 
-  // Back to a secret: the key is removed.
-  await form.getByRole('combobox', { name: 'Client authentication' }).click()
+  // With a secret again, the keys are removed.
+  await method.click()
   await page.getByRole('option', { name: 'in the header or in the form' }).click()
   await form.getByRole('button', { name: 'Save changes' }).click()
-  await waitUntil('the setting is removed', async () => {
+  await waitUntil('the settings are removed', async () => {
     const { openid } = await settingsOf(`${issuerPath}/clients/${client.id}`)
-    return !('token_endpoint_auth_method' in openid)
+    return !('token_endpoint_auth_method' in openid) && !('jwks_uri' in openid)
   })
+  await page.getByRole('button', { name: 'Rotate secret' }).waitFor()
 })
 
 test('a public client has no authentication, and a machine-to-machine client no pushed requests', async () => {
@@ -208,10 +227,10 @@ test('a public client has no authentication, and a machine-to-machine client no 
   expect(await page.getByLabel('Require pushed authorization requests').count()).toBe(0)
 })
 
-test('FAPI 2.0 is switched on only after a confirmation', async () => {
+test('FAPI 2.0 is switched on only after a confirmation, together with client assertions', async () => {
+  await setClientAssertions(false)
   await page.goto(at(`${issuerPath}/settings/protocol`))
   const profile = page.getByRole('combobox', { name: 'Security profile' })
-  await page.getByLabel('Allow client assertions (private_key_jwt)').check()
   await profile.click()
   await page.getByRole('option', { name: 'FAPI 2.0' }).click()
   await page.getByRole('button', { name: 'Save changes' }).click()

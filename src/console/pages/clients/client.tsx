@@ -19,7 +19,7 @@ import { ResourceFindings } from '../../health/findings'
 import { claimsTab } from '../claims/claims-tab'
 import { NotesPanel } from '../notes/notes'
 import { applicationTypeOf } from './application-types'
-import { ProtocolSettings } from './protocol-settings'
+import { ProtocolSettings, usesAssertions } from './protocol-settings'
 import { prefillFromHistory, RecentErrors } from './recent-errors'
 import { Snippets } from './snippets'
 import { algorithmHint } from './works-with'
@@ -153,6 +153,7 @@ export function ClientPage({ clientId }: { clientId: string }) {
         ]}
         actions={
           client.confidential &&
+          !usesAssertions(client) &&
           may('rotateClientSecret') && (
             <Button variant="default" leftSection={<Icon name="refresh" />} onClick={() => setRotating(true)}>
               Rotate secret
@@ -172,9 +173,11 @@ export function ClientPage({ clientId }: { clientId: string }) {
                       ['Issuer', <Copyable key="url" value={issuer.url} label="issuer URL" />],
                       [
                         'Secret',
-                        client.confidential
-                          ? 'stored as a hash; shown once when created or rotated'
-                          : 'none: this is a public client',
+                        usesAssertions(client)
+                          ? 'none: the client signs assertions with its own key'
+                          : client.confidential
+                            ? 'stored as a hash; shown once when created or rotated'
+                            : 'none: this is a public client',
                       ],
                       ['Created', <RelativeTime key="created" at={client.createdAt} />],
                     ]}

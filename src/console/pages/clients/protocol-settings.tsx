@@ -1,7 +1,8 @@
 /** The protocol settings of a client: how it authenticates, and which security extensions it must use. */
 import { Alert } from '@mantine/core'
 import type { UpdateClientInput } from 'documents/types'
-import type { ComponentProps } from 'react'
+import { type ComponentProps, useState } from 'react'
+import { ConfirmDialog } from '../../components/confirm-dialog'
 import { Icon } from '../../components/icon'
 import { TextLink } from '../../components/link'
 import { issuerHref, useConsoleContext } from '../../console-context'
@@ -35,9 +36,16 @@ const methodOptions: readonly Option[] = [
   { value: 'private_key_jwt', label: 'Signed assertion (private_key_jwt)' },
 ]
 
-/** The fields for a client. A public client does not authenticate, and a machine-to-machine client has no sign-in. */
-function fieldsFor(client: ProtocolClient): Field<UpdateClientInput>[] {
-  const usesAssertions: NonNullable<Field<UpdateClientInput>['visibleWhen']> = (values) =>
+/** Returns true for a client that authenticates with a signed assertion, and therefore has no secret. */
+export const usesAssertions = (client: { settings: Record<string, unknown> }): boolean =>
+  getByPath(client, METHOD) === 'private_key_jwt'
+
+/**
+ * The fields for a client. A public client does not authenticate, and a machine-to-machine client has no sign-in.
+ * @param assertionsAllowed whether the issuer allows client assertions
+ */
+function fieldsFor(client: ProtocolClient, assertionsAllowed: boolean): Field<UpdateClientInput>[] {
+  const needsKeys: NonNullable<Field<UpdateClientInput>['visibleWhen']> = (values) =>
     values[METHOD] === 'private_key_jwt'
   const authenticationFields: Field<UpdateClientInput>[] = client.confidential
     ? [
@@ -46,7 +54,9 @@ function fieldsFor(client: ProtocolClient): Field<UpdateClientInput>[] {
           path: METHOD,
           label: 'Client authentication',
           hint: 'How the application proves its identity at the token endpoint. With a signed assertion there is no shared secret.',
-          options: methodOptions,
+          options: methodOptions.filter(
+            ({ value }) => value !== 'private_key_jwt' || assertionsAllowed || usesAssertions(client),
+          ),
         },
         {
           kind: 'url',
@@ -54,7 +64,7 @@ function fieldsFor(client: ProtocolClient): Field<UpdateClientInput>[] {
           label: 'JWKS URL',
           hint: 'Where the application publishes its public keys. Set this or the keys themselves.',
           placeholder: 'https://app.example.com/.well-known/jwks.json',
-          visibleWhen: usesAssertions,
+          visibleWhen: needsKeys,
         },
         {
           kind: 'json',
@@ -62,7 +72,7 @@ function fieldsFor(client: ProtocolClient): Field<UpdateClientInput>[] {
           label: 'Public keys (JWKS)',
           hint: 'A JSON object with "keys". Public keys only.',
           emptyIsNull: true,
-          visibleWhen: usesAssertions,
+          visibleWhen: needsKeys,
         },
       ]
     : [
@@ -98,11 +108,27 @@ function fieldsFor(client: ProtocolClient): Field<UpdateClientInput>[] {
   ]
 }
 
+/** Removes the keys from an input that changes to another method, because only signed assertions use them. */
+function withoutUnusedKeys(input: UpdateClientInput): UpdateClientInput {
+  const openid = getByPath(input, 'settings.openid') as Record<string, unknown> | undefined
+  const method = openid?.['token_endpoint_auth_method']
+  if (method === undefined || method === 'private_key_jwt') return input
+  return { ...input, settings: { ...input.settings, openid: { ...openid, jwks: null, jwks_uri: null } } }
+}
+
 export function ProtocolSettings({ client, issuerSettings, formProps }: Props) {
   const { accountId, issuerId } = useConsoleContext()
-  const areAssertionsAllowed = getByPath(issuerSettings, 'security.openid_policy.client_assertions.enabled') === true
+  const [answer, setAnswer] = useState<(confirmed: boolean) => void>()
   const isFapi = getByPath(issuerSettings, 'security.openid_policy.profile') === 'fapi2'
-  const usesAssertions = getByPath(client, METHOD) === 'private_key_jwt'
+  const assertionsAllowed = getByPath(issuerSettings, 'security.openid_policy.client_assertions.enabled') === true
+  const confirm = (input: UpdateClientInput): Promise<boolean> =>
+    getByPath(input, METHOD) === 'private_key_jwt'
+      ? new Promise((resolve) => setAnswer(() => resolve))
+      : Promise.resolve(true)
+  const close = (confirmed: boolean) => {
+    answer?.(confirmed)
+    setAnswer(undefined)
+  }
   const issuerSettingsLink = (
     <TextLink href={`${issuerHref(accountId, issuerId)}/settings/protocol`} size="sm" underline="always">
       Open the protocol settings of the issuer
@@ -113,21 +139,35 @@ export function ProtocolSettings({ client, issuerSettings, formProps }: Props) {
       <EditForm
         key={`protocol ${client.confidential}`}
         title="Protocol"
-        text="Stronger security for the requests of this client. The application must support what you require."
-        fields={fieldsFor(client)}
+        text={
+          <>
+            Stronger security for the requests of this client. The application must support what you require.
+            {client.confidential && !assertionsAllowed && (
+              <> Signed assertions (private_key_jwt) are off. {issuerSettingsLink}</>
+            )}
+          </>
+        }
+        fields={fieldsFor(client, assertionsAllowed)}
         {...formProps}
+        save={(input, ifMatch) => formProps.save(withoutUnusedKeys(input), ifMatch)}
+        confirm={confirm}
       />
-      {usesAssertions && !areAssertionsAllowed && !isFapi && (
-        <Alert color="yellow" icon={<Icon name="warning" />} title="Client assertions are off">
-          This client authenticates with a signed assertion, but the issuer does not allow client assertions.{' '}
-          {issuerSettingsLink}
-        </Alert>
-      )}
       {isFapi && (
         <Alert icon={<Icon name="info" />} title="This issuer uses the FAPI 2.0 Security Profile">
           Every client must use private_key_jwt, pushed authorization requests, DPoP and PKCE, whatever is set here.{' '}
           {issuerSettingsLink}
         </Alert>
+      )}
+      {answer && (
+        <ConfirmDialog
+          title="Use signed assertions?"
+          label="Delete the secret"
+          onConfirm={async () => close(true)}
+          onClose={() => close(false)}
+        >
+          The secrets of this client are deleted immediately. The application must sign its assertions with a key of the
+          JWKS from then on.
+        </ConfirmDialog>
       )}
     </>
   )

@@ -37,10 +37,19 @@ type Props = Pick<
   'resource' | 'editable' | 'save' | 'reload'
 >
 
+/** Adds client assertions to an input that switches on FAPI 2.0, because no client could authenticate without them. */
+function withClientAssertions(input: UpdateIssuerInput): UpdateIssuerInput {
+  const settings = (input.settings ?? {}) as { security?: { openid_policy?: object } }
+  const openid_policy = { ...settings.security?.openid_policy, client_assertions: { enabled: true } }
+  return { ...input, settings: { ...settings, security: { ...settings.security, openid_policy } } }
+}
+
+const switchesFapiOn = (input: UpdateIssuerInput): boolean => getByPath(input, PROFILE) === 'fapi2'
+
 export function ProtocolSettings(formProps: Props) {
   const [answer, setAnswer] = useState<(confirmed: boolean) => void>()
   const confirm = (input: UpdateIssuerInput): Promise<boolean> =>
-    getByPath(input, PROFILE) === 'fapi2' ? new Promise((resolve) => setAnswer(() => resolve)) : Promise.resolve(true)
+    switchesFapiOn(input) ? new Promise((resolve) => setAnswer(() => resolve)) : Promise.resolve(true)
   const close = (confirmed: boolean) => {
     answer?.(confirmed)
     setAnswer(undefined)
@@ -52,6 +61,7 @@ export function ProtocolSettings(formProps: Props) {
         text="Rules of OpenID Connect for all clients of this issuer."
         fields={fields}
         {...formProps}
+        save={(input, ifMatch) => formProps.save(switchesFapiOn(input) ? withClientAssertions(input) : input, ifMatch)}
         confirm={confirm}
       />
       {answer && (
@@ -71,8 +81,9 @@ export function ProtocolSettings(formProps: Props) {
             <li>use DPoP for its tokens (RFC 9449), and PKCE with S256.</li>
           </ul>
           <p>
-            Clients that do not, among them all public clients, can no longer sign users in or get tokens. Authorization
-            codes are valid for 60 seconds, and refresh tokens are not rotated.
+            Clients that do not, among them all public clients, can no longer sign users in or get tokens. Client
+            assertions are allowed from now on, authorization codes are valid for 60 seconds, and refresh tokens are not
+            rotated.
           </p>
         </ConfirmDialog>
       )}
