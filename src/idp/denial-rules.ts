@@ -134,7 +134,7 @@ export const denialRules: readonly DenialRule[] = [
   {
     reason: 'client_authentication_mismatch',
     error: /^invalid_(client|request)$/,
-    text: /authentication (mechanism|must)|client_secret must be provided|requires client_secret_basic|requires client authentication/,
+    text: /authentication (mechanism|must)|must authenticate with|client_secret must be provided|requires client_secret_basic|requires client authentication/,
     message: ({ text }) => `The client did not authenticate in the registered way: ${plain(text)}.`,
   },
   {

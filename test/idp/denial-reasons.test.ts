@@ -1,5 +1,7 @@
 /** What events of denied requests explain (docs/contract.md#refused-requests). */
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals'
+import { assertionFields, type ClientKey, createClientKey, signAssertion } from '../setup/client-assertions.js'
+import { createProofKey } from '../setup/dpop.js'
 import { eventsRecordedFromNow, type RecordedEvent } from '../setup/recorded-events.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
 import { waitUntil } from '../setup/wait-until.js'
@@ -11,12 +13,17 @@ let web: TestClient
 let spa: TestClient
 let job: TestClient
 let other: TestClient
+let bound: TestClient
+let signer: TestClient
+const signerKey = createClientKey()
 let recorded: (...begins: string[]) => Promise<RecordedEvent[]>
 
 beforeAll(async () => {
   app = await startApp()
   realm = await Realm.create(app)
   await realm.createUser('ada@example.com')
+  const security = { openid_policy: { client_assertions: { enabled: true } } }
+  await realm.tenant.owner.patch(realm.tenant.I, { settings: { security } })
 })
 afterAll(() => app.close())
 beforeEach(async () => {
@@ -29,6 +36,11 @@ beforeEach(async () => {
     ),
     realm.createClient({}, { confidential: true }),
   ])
+  bound = await realm.createClient({ dpop_bound_access_tokens: true }, { confidential: true })
+  signer = await realm.createClient(
+    { token_endpoint_auth_method: 'private_key_jwt', jwks: { keys: [signerKey.jwk] } },
+    { confidential: true },
+  )
   recorded = await eventsRecordedFromNow(app, realm.tenant.accountId)
 })
 
@@ -48,6 +60,8 @@ const newCode = async (client: TestClient, params = {}) => {
   const { redirect, verifier } = await realm.signIn(client, 'ada@example.com', params)
   return { code: redirect['code']!, code_verifier: verifier, redirect_uri: REDIRECT_URI }
 }
+
+const assertionOf = (key: ClientKey, claims = {}) => assertionFields(signAssertion(key, signer.id, realm.url, claims))
 
 interface Expected {
   reason: string
@@ -242,6 +256,40 @@ const cases: [string, () => Promise<unknown>, Expected][] = [
     'a request object',
     () => authorize(spa, { request: 'e30.e30.' }),
     { reason: 'request_object_unsupported', message: 'Request objects are not supported.', value: null },
+  ],
+  [
+    'a client assertion with a wrong signature',
+    () => realm.postForm('/token', undefined, { grant_type: 'client_credentials', ...assertionOf(createClientKey()) }),
+    { reason: 'client_assertion_refused', message: /no public key of the client verifies/, value: null },
+  ],
+  [
+    'a client assertion that has expired',
+    () => {
+      const past = Math.floor(Date.now() / 1000) - 3600
+      const assertion = assertionOf(signerKey, { iat: past, exp: past + 60 })
+      return realm.postForm('/token', undefined, { grant_type: 'client_credentials', ...assertion })
+    },
+    { reason: 'client_assertion_refused', message: /expired/, value: null },
+  ],
+  [
+    'a secret of a client that must sign assertions',
+    () => realm.refresh({ id: signer.id, secret: 'some-old-secret-'.repeat(3) }, 'x'),
+    { reason: 'client_authentication_mismatch', message: /must authenticate with private_key_jwt/ },
+  ],
+  [
+    'no DPoP proof',
+    async () => realm.exchangeCode(bound, await newCode(bound)),
+    { reason: 'dpop_proof_refused', message: /must send a DPoP proof/ },
+  ],
+  [
+    'a DPoP proof for another URL',
+    async () => {
+      const proof = await (await createProofKey()).prove('POST', 'https://other.example/token')
+      const body = new URLSearchParams({ grant_type: 'refresh_token', refresh_token: 'x' })
+      const headers = { authorization: basic(web), dpop: proof }
+      return fetch(`${realm.url}/token`, { method: 'POST', headers, body })
+    },
+    { reason: 'dpop_proof_refused', message: /htu/ },
   ],
   [
     'an unknown code',
