@@ -148,9 +148,9 @@ export const denialRules: readonly DenialRule[] = [
     error: /^invalid_target$/,
     parameter: ({ parameters }) => (parameters['audience'] === undefined ? 'resource' : 'audience'),
     message: ({ parameters, text }, value) =>
-      value === ''
-        ? `resource or audience was refused: ${plain(text)}.`
-        : `${parameters['audience'] === undefined ? 'resource' : 'audience'} ${value} is not allowed for this client.`,
+      value !== '' && /not allowed|unknown/.test(text)
+        ? `${parameters['audience'] === undefined ? 'resource' : 'audience'} ${value} is not allowed for this client.`
+        : `resource or audience was refused: ${plain(text)}.`,
   },
   {
     reason: 'organization_not_allowed',
@@ -173,7 +173,10 @@ export const denialRules: readonly DenialRule[] = [
     parameter: 'grant_type',
     message: (_, value) => `grant_type ${value} is not supported.`,
   },
-  { reason: 'pushed_request_required', text: /Pushed Authorization Request must be used/i },
+  {
+    reason: 'pushed_request_required',
+    text: /Pushed Authorization Request must be used|requires pushed authorization requests/i,
+  },
   {
     reason: 'request_object_unsupported',
     error: /^(request_not_supported|invalid_request_object)$/,

@@ -160,6 +160,11 @@ const cases: [string, () => Promise<unknown>, Expected][] = [
     { reason: 'target_not_allowed', message: /^audience `https:/, parameter: 'audience' },
   ],
   [
+    'an audience and a resource',
+    () => authorize(spa, { audience: spa.id, resource: 'https://api.example.com' }),
+    { reason: 'target_not_allowed', message: /cannot be requested together/ },
+  ],
+  [
     'prompt=none without a session',
     () => authorize(spa, { prompt: 'none' }),
     { reason: 'sign_in_required', message: /prompt=none/, parameter: 'prompt' },
@@ -377,6 +382,21 @@ test.each(cases)('%s: the event names the reason, the parameter and the fix', as
     message: typeof expected.message === 'string' ? expected.message : expect.stringMatching(expected.message),
   })
   expect(fix).toMatch(/^[A-Z].{10,}\.$/)
+})
+
+test('a request that is not pushed, at an issuer with the FAPI 2.0 profile', async () => {
+  const strict = await Realm.create(app)
+  const { owner, I, accountId } = strict.tenant
+  const client = await strict.createClient({}, { confidential: true })
+  const policy = { client_assertions: { enabled: true }, profile: 'fapi2' }
+  await owner.patch(I, { settings: { security: { openid_policy: policy } } })
+  const strictEvents = await eventsRecordedFromNow(app, accountId)
+  await fetch(strict.authorizeUrl(client), { redirect: 'manual' })
+  const [event] = (await waitUntil('the event is recorded', async () => {
+    const found = await strictEvents('authorization.denied')
+    return found.length > 0 ? found : undefined
+  }))!
+  expect(event!.data).toMatchObject({ reason: 'pushed_request_required', error: 'invalid_request' })
 })
 
 test('a redirect URI mismatch lists at most 10 registered URIs, of which the message names 3', async () => {

@@ -34,7 +34,7 @@ const reasonTable = {
   },
   pkce_missing: {
     meaning: 'The client must use PKCE.',
-    fix: 'Send code_challenge and code_challenge_method=S256 with the authorization request: turn on PKCE in the library of the application. A confidential client does not need it.',
+    fix: 'Send code_challenge and code_challenge_method=S256 with the authorization request: turn on PKCE in the library of the application.',
   },
   pkce_method_unsupported: {
     meaning: 'The PKCE parameters of the authorization request are not valid.',
