@@ -120,7 +120,8 @@ export function ProtocolSettings({ client, issuerSettings, formProps }: Props) {
   const { accountId, issuerId } = useConsoleContext()
   const [answer, setAnswer] = useState<(confirmed: boolean) => void>()
   const isFapi = getByPath(issuerSettings, 'security.openid_policy.profile') === 'fapi2'
-  const assertionsAllowed = getByPath(issuerSettings, 'security.openid_policy.client_assertions.enabled') === true
+  const assertionsAllowed =
+    isFapi || getByPath(issuerSettings, 'security.openid_policy.client_assertions.enabled') === true
   const confirm = (input: UpdateClientInput): Promise<boolean> =>
     getByPath(input, METHOD) === 'private_key_jwt'
       ? new Promise((resolve) => setAnswer(() => resolve))

@@ -37,13 +37,6 @@ type Props = Pick<
   'resource' | 'editable' | 'save' | 'reload'
 >
 
-/** Adds client assertions to an input that switches on FAPI 2.0, because no client could authenticate without them. */
-function withClientAssertions(input: UpdateIssuerInput): UpdateIssuerInput {
-  const settings = (input.settings ?? {}) as { security?: { openid_policy?: object } }
-  const openid_policy = { ...settings.security?.openid_policy, client_assertions: { enabled: true } }
-  return { ...input, settings: { ...settings, security: { ...settings.security, openid_policy } } }
-}
-
 const switchesFapiOn = (input: UpdateIssuerInput): boolean => getByPath(input, PROFILE) === 'fapi2'
 
 export function ProtocolSettings(formProps: Props) {
@@ -61,7 +54,6 @@ export function ProtocolSettings(formProps: Props) {
         text="Rules of OpenID Connect for all clients of this issuer."
         fields={fields}
         {...formProps}
-        save={(input, ifMatch) => formProps.save(switchesFapiOn(input) ? withClientAssertions(input) : input, ifMatch)}
         confirm={confirm}
       />
       {answer && (
@@ -78,12 +70,12 @@ export function ProtocolSettings(formProps: Props) {
           <ul>
             <li>push its authorization requests (RFC 9126),</li>
             <li>authenticate with private_key_jwt instead of a secret,</li>
-            <li>use DPoP for its tokens (RFC 9449), and PKCE with S256.</li>
+            <li>use DPoP for its tokens (RFC 9449), and PKCE with S256,</li>
+            <li>have redirect URIs with https, and not use the signing algorithm RS256.</li>
           </ul>
           <p>
             Clients that do not, among them all public clients, can no longer sign users in or get tokens. Client
-            assertions are allowed from now on, authorization codes are valid for 60 seconds, and refresh tokens are not
-            rotated.
+            assertions are allowed, authorization codes are valid for 60 seconds, and refresh tokens are not rotated.
           </p>
         </ConfirmDialog>
       )}
