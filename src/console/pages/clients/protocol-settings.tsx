@@ -1,9 +1,7 @@
 /** The protocol settings of a client: how it authenticates, and which security extensions it must use. */
-import { Alert } from '@mantine/core'
 import type { UpdateClientInput } from 'documents/types'
 import { type ComponentProps, useState } from 'react'
 import { ConfirmDialog } from '../../components/confirm-dialog'
-import { Icon } from '../../components/icon'
 import { TextLink } from '../../components/link'
 import { issuerHref, useConsoleContext } from '../../console-context'
 import { EditForm } from '../../form/edit-form'
@@ -143,6 +141,13 @@ export function ProtocolSettings({ client, issuerSettings, formProps }: Props) {
         text={
           <>
             Stronger security for the requests of this client. The application must support what you require.
+            {isFapi && (
+              <>
+                {' '}
+                This issuer uses the FAPI 2.0 Security Profile, so every client must use private_key_jwt, pushed
+                authorization requests, DPoP and PKCE, whatever is set here. {issuerSettingsLink}
+              </>
+            )}
             {client.confidential && !assertionsAllowed && (
               <> Signed assertions (private_key_jwt) are off. {issuerSettingsLink}</>
             )}
@@ -153,12 +158,6 @@ export function ProtocolSettings({ client, issuerSettings, formProps }: Props) {
         save={(input, ifMatch) => formProps.save(withoutUnusedKeys(input), ifMatch)}
         confirm={confirm}
       />
-      {isFapi && (
-        <Alert icon={<Icon name="info" />} title="This issuer uses the FAPI 2.0 Security Profile">
-          Every client must use private_key_jwt, pushed authorization requests, DPoP and PKCE, whatever is set here.{' '}
-          {issuerSettingsLink}
-        </Alert>
-      )}
       {answer && (
         <ConfirmDialog
           title="Use signed assertions?"
