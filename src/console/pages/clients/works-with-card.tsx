@@ -4,6 +4,7 @@ import type { UpdateClientInput } from 'documents/types'
 import { useState } from 'react'
 import { Card } from '../../components/card'
 import { Icon } from '../../components/icon'
+import { showError } from '../../graphql/hooks'
 import { applicationTypeOf, applicationTypes } from './application-types'
 import { findIntegration, type Integration, integrations } from './works-with'
 import classes from './works-with.module.css'
@@ -63,6 +64,8 @@ export function WorksWithCard({ client, editable, save }: Props) {
     setBusy(true)
     try {
       await save({ settings: { openid: { response_signature_alg: algorithm } } })
+    } catch (error) {
+      showError(error)
     } finally {
       setBusy(false)
     }
