@@ -2,7 +2,7 @@
  * The recent errors of clients (docs/contract.md#refused-requests): denied requests of the last days, with equal errors
  * as one entry.
  */
-import { Int, ObjectType } from 'type-graphql'
+import { ID, Int, ObjectType } from 'type-graphql'
 import { lowestIdAt } from '../../kernel/ids.js'
 import { limits } from '../../kernel/limits.js'
 import { DAY } from '../../kernel/time.js'
@@ -72,7 +72,7 @@ export class ClientDenial {
   firstAt!: number
   @Property(() => Timestamp, { description: 'The time of the last request that was recorded.' })
   lastAt!: number
-  @Property(() => String, {
+  @Property(() => ID, {
     description: 'The id of the last request, as in `X-Request-Id` and in the server log.',
     example: 'req_01kb3w8hxv6k8y1f4sn0q3a7pd',
     nullable: true,
