@@ -160,7 +160,7 @@ const effects: Record<string, Effect> = {
   'security.openid_policy.profile': 'idp/fapi2.test.ts',
   'security.openid_policy.client_assertions.enabled': 'idp/private-key-jwt.test.ts',
   'security.openid_policy.dynamic_registration.enabled': 'idp/registration.test.ts',
-  'security.openid_policy.dynamic_registration.initial_access_token_required': 'idp/initial-access-tokens.test.ts',
+  'security.openid_policy.dynamic_registration.initial_access_token_required': 'idp/registration.test.ts',
   'security.openid_policy.dynamic_registration.allowed_scopes': 'idp/registration.test.ts',
   'security.openid_policy.dynamic_registration.allowed_resources': 'idp/registration.test.ts',
   'openid.claims': 'idp/custom-claims.test.ts',

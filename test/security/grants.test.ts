@@ -166,6 +166,11 @@ const secrets: Record<string, ((ids: FixtureIds) => Promise<void>) | null> = {
     change(`${fixture.I}/organizations/${ids.org_id}/api-keys/${ids.org_key_id}`, { scopes: [LACKED] }),
   rotateClientSecret: (ids) => change(`${fixture.I}/clients/${ids.client_id}`, { settings: { scopes: [LACKED] } }),
   createAgentVerifier: (ids) => change(`${fixture.I}/agents/${ids.agent_id}`, { scopes: [LACKED] }),
+  // Clients that register with the token can get the scopes that the issuer allows.
+  createInitialAccessToken: () =>
+    change(fixture.I, {
+      settings: { security: { openid_policy: { dynamic_registration: { allowed_scopes: [LACKED] } } } },
+    }),
   createVerifier: (ids) => change(`${fixture.I}/users/${ids.user_id}`, { scopes: [LACKED] }),
   resendOrganizationInvitation: (ids) =>
     change(`${fixture.I}/organizations/${ids.org_id}`, { default_member_scopes: [LACKED] }),
