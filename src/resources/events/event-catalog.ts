@@ -146,11 +146,20 @@ const denialFields = {
   redirect_uri: 'the redirect URI, if it is not registered',
 }
 
+const initialAccessTokenFields = {
+  name: 'the name of the token, or null',
+  max_uses: 'the number of clients that can register with it',
+  uses: 'the number of clients that have registered with it',
+  expires_at: 'when it expires, in Unix milliseconds',
+}
+
 /**
  * Names that `data` of an event may have in addition to the `/v1` fields of its target, by event type, in snake_case.
  * Other names are dropped (event-fields.ts).
  */
 export const eventDataFields = {
+  'initial_access_token.created': initialAccessTokenFields,
+  'initial_access_token.revoked': initialAccessTokenFields,
   'client.created': {
     registration: '`dynamic` if the client registered itself',
     initial_access_token_id: 'the initial access token of the registration, or null',

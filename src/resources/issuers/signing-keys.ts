@@ -136,19 +136,20 @@ export async function publishInitialKeys(
   const now = context.now()
   const isFirst = (pair: KeyPair) => pair === pairs.find(({ alg }) => alg === pair.alg)
   const keys = pairs.map((pair) => ({ ...pair, signsFrom: isFirst(pair) ? now : nextSignsFrom(now, now) }))
-  return publishKeys(context, issuerPath, keys)
+  return publishKeys(context, issuerPath, keys, now)
 }
 
 /**
  * Publishes keys of an issuer. Call it in the transaction that has created or locked the issuer.
  * @param keys the key pairs with their start times (Unix milliseconds)
+ * @param createdAt Unix milliseconds
  */
 export async function publishKeys(
   context: Context,
   { accountId, issuerId }: { accountId: string; issuerId: string },
   keys: readonly (KeyPair & { signsFrom: number })[],
+  createdAt = context.now(),
 ): Promise<SigningKey[]> {
-  const createdAt = context.now()
   const published = keys.map((key) => ({ ...key, createdAt }))
   const rows = published.map((key) => ({ ...key, publicJwk: { ...key.publicJwk }, accountId, issuerId }))
   await context.db.signingKey.createMany({ data: rows.map((row) => ({ ...row, id: newId('key', createdAt) })) })
