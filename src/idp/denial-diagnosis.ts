@@ -1,5 +1,6 @@
 /** Explains denied requests in plain words (docs/contract.md#refused-requests). */
 import { limits } from '../kernel/limits.js'
+import { truncateText } from '../kernel/text.js'
 import { type DenialReason, denialReasons } from '../resources/clients/denial-reasons.js'
 import { quote } from './client/redirect-uri-mismatch.js'
 import { type DenialRule, type DeniedFacts, denialRules } from './denial-rules.js'
@@ -49,15 +50,15 @@ const matches = ({ endpoint, error, text, when }: DenialRule, facts: DeniedFacts
 const listedUris = ({ registered }: DeniedFacts, parameter: string | null): string[] =>
   registered[parameter === 'redirect_uri' ? 'redirect_uri' : 'post_logout_redirect_uri']
     .slice(0, limits.maxDenialListedValues)
-    .map((uri) => uri.slice(0, limits.maxDenialTextLength))
+    .map((uri) => truncateText(uri, limits.maxDenialTextLength))
 
 /**
  * The formats of values that may be recorded, by parameter. Values of other parameters, and values in another format,
  * could be secrets in the wrong place.
  */
 const recordableFormats: Readonly<Record<string, RegExp>> = {
-  redirect_uri: /^[^\s`]+$/,
-  post_logout_redirect_uri: /^[^\s`]+$/,
+  redirect_uri: /^[^\s`?#@]+$/,
+  post_logout_redirect_uri: /^[^\s`?#@]+$/,
   code_challenge_method: /^[A-Za-z0-9]{1,10}$/,
   response_mode: /^[a-z._]{1,20}$/,
   response_type: /^[a-z_ ]{1,40}$/,

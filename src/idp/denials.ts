@@ -10,11 +10,13 @@ import { errors } from 'oidc-provider'
 import { ApiError } from '../kernel/errors.js'
 import { isId } from '../kernel/ids.js'
 import { limits } from '../kernel/limits.js'
+import { truncateText } from '../kernel/text.js'
 import { MINUTE } from '../kernel/time.js'
 import type { Context } from '../platform/context.js'
 import { type Denial, recordDenial } from '../resources/clients/denials.js'
 import { claimedClientId, isAuthenticated } from './client/authentication.js'
 import { type ClientRow, clientRowOf } from './client/client.js'
+import { withoutValues } from './client/redirect-uri-mismatch.js'
 import { type Diagnosis, diagnose } from './denial-diagnosis.js'
 import type { IssuerRuntime } from './issuer/runtime.js'
 import type { OpenIdContext } from './provider-types.js'
@@ -151,7 +153,9 @@ function denialDetailsOf(ctx: KoaContext, { route }: DeniedRequest, error: unkno
   return {
     ...details,
     ...diagnosis,
-    ...(typeof redirectUri === 'string' && { redirect_uri: redirectUri.slice(0, limits.maxDenialTextLength) }),
+    ...(typeof redirectUri === 'string' && {
+      redirect_uri: truncateText(withoutValues(redirectUri), limits.maxDenialTextLength),
+    }),
   }
 }
 
@@ -182,7 +186,10 @@ function createRedactor(ctx: KoaContext): (text: string) => string {
     (value): value is string => value !== undefined && value.length >= 8,
   )
   return (text) =>
-    sentValues.reduce((redacted, value) => redacted.replaceAll(value, '…'), text).slice(0, limits.maxDenialTextLength)
+    truncateText(
+      sentValues.reduce((redacted, value) => redacted.replaceAll(value, '…'), text),
+      limits.maxDenialTextLength,
+    )
 }
 
 const parametersOf = (ctx: KoaContext): Form => ({ ...ctx.query, ...(ctx.state[REQUEST_FORM] as Form | undefined) })

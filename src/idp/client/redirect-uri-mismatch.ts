@@ -1,8 +1,19 @@
 /** Explains why a redirect URI is not allowed, for the developer of the application. */
 import { limits } from '../../kernel/limits.js'
+import { truncateText } from '../../kernel/text.js'
 
 /** Puts a text with at most `maxDenialTextLength` characters in backquotes. */
-export const quote = (text: string): string => `\`${text.slice(0, limits.maxDenialTextLength)}\``
+export const quote = (text: string): string => `\`${truncateText(text, limits.maxDenialTextLength)}\``
+
+/**
+ * Returns a sent URI without the parts that can contain secrets or personal data: user information, and the values of
+ * the query and the fragment, as in `https://app.example.com/?code=…#…`.
+ */
+export const withoutValues = (uri: string): string =>
+  uri
+    .replace(/(:\/\/)[^/?#]*@/, '$1…@')
+    .replace(/#.*$/s, '#…')
+    .replace(/[?&][^&#]*/g, (part) => `${part[0]}${part.includes('=') ? part.slice(1, part.indexOf('=') + 1) : ''}…`)
 
 /** Says which redirect URI was sent, which ones are registered, and in what it differs from the most similar one. */
 export function describeUriMismatch(
@@ -17,7 +28,7 @@ export function describeUriMismatch(
       : `allowed ${registered.length === 1 ? 'is' : 'are'} ${listed(registered)}`
   if (uri === undefined) return `${parameter} did not match: it is missing; ${allowed}.`
   const difference = registered.map((one) => differenceBetween(uri, one)).find((text) => text !== undefined)
-  return `${parameter} did not match ${quote(uri)}; ${allowed}.${difference ? ` The difference is ${difference}.` : ''}`
+  return `${parameter} did not match ${quote(withoutValues(uri))}; ${allowed}.${difference ? ` The difference is ${difference}.` : ''}`
 }
 
 function listed(uris: readonly string[]): string {

@@ -5,6 +5,7 @@ import { evaluateCustomClaims } from '../../resources/claims/custom-claims.js'
 import { isOmissionDue, recordOmittedClaim } from '../../resources/claims/omitted-claims.js'
 import type { Membership } from '../../resources/organizations/membership.js'
 import type { ClientRow } from '../client/client.js'
+import { isUnmanaged } from '../client/unmanaged-clients.js'
 import type { RequestContext } from '../request-context.js'
 
 /** The user of a token, with what the client may see of the user's organizations. */
@@ -26,9 +27,12 @@ export type CustomClaimReader = (place: ClaimPlace) => Promise<Record<string, un
  */
 export const customClaimsKey = Symbol('custom claims')
 
-/** Returns the custom claims that are configured for a client at the issuer of the request. */
+/**
+ * Returns the custom claims that are configured for a client at the issuer of the request. Clients that users consent to
+ * get only their own claims, because the consent page does not name claims.
+ */
 export const customClaimsFor = ({ runtime }: RequestContext, client: ClientRow): readonly CustomClaim[] =>
-  customClaimsOf(runtime.issuer.settings, client.settings)
+  customClaimsOf(isUnmanaged(client) ? {} : runtime.issuer.settings, client.settings)
 
 /**
  * Returns a function that creates the custom claims of a client for a user. It reads their data on its first call, once
