@@ -30,7 +30,7 @@ export async function authenticateAndRateLimit(
 ): Promise<AuthenticatedRequest> {
   let actor: Actor
   try {
-    actor = await authenticate(anonymous, credentialsOf(request))
+    actor = await authenticate(anonymous, { ...credentialsOf(request), limit })
   } catch (error) {
     if (error instanceof ApiError && error.code === 'too_many_requests') throw error
     const headers = await consumeRateLimit(anonymous, 'unauthenticated', networkOf(anonymous.request.ip))

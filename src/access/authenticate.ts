@@ -6,9 +6,11 @@ import type { IncomingMessage } from 'node:http'
 import { type Actor, unauthenticated } from '../kernel/context.js'
 import { ApiError } from '../kernel/errors.js'
 import { isId } from '../kernel/ids.js'
+import type { RateLimitName } from '../kernel/limits.js'
 import { ALL_SCOPES, coversScope, intersectScopes } from '../kernel/scopes.js'
 import { SECOND } from '../kernel/time.js'
 import type { Context } from '../platform/context.js'
+import { requireWithinRateLimit } from '../platform/http/consume-rate-limit.js'
 import { authoritySql } from '../resources/accounts/administrators.js'
 import { isAddressAllowed, type Restrictions } from '../resources/keys/restrictions.js'
 import { matchesSecret, type StoredSecret } from '../resources/keys/rotating-secret.js'
@@ -58,6 +60,8 @@ export interface Credentials {
   readonly proof: string | undefined
   /** Set for a stream whose request was authenticated before: its proof was accepted and is not checked again. */
   readonly isProofAccepted?: true
+  /** The rate limit of the request, so that a caller above the limit cannot store proofs. */
+  readonly limit?: RateLimitName
 }
 
 /** Returns the credentials of a request. */
@@ -187,7 +191,7 @@ const principalQuery: ExtraColumns = {
  */
 async function authenticateAccessToken(
   context: Context,
-  { method, path, proof, isProofAccepted }: Credentials,
+  { method, path, proof, isProofAccepted, limit }: Credentials,
   scheme: PresentedToken['scheme'],
   token: string,
 ): Promise<Actor> {
@@ -201,6 +205,8 @@ async function authenticateAccessToken(
   const { claims, accountId, issuerId, personalToken } = verified
   if (![claims.aud].flat().includes(context.config.baseUrl)) throw invalidTokenError()
   if (!isProofAccepted) {
+    if (proof !== undefined && limit !== undefined)
+      requireWithinRateLimit(context, context.rateLimiter.peek(limit, personalToken ? claims.jti : claims.sub))
     const url = `${context.config.baseUrl}${path}`
     await requirePossession(context, verified, { token, scheme, proof, method, url }).catch((error: unknown) => {
       if (!(error instanceof PossessionError)) throw error

@@ -21,7 +21,7 @@ type CredentialServer = 'core' | 'idp'
  */
 function failureBuckets({ request }: Context, server: CredentialServer, id: string): BucketRef[] {
   const network = networkOf(request.ip)
-  const credentialKey = id.length <= 80 ? id : sha256(id)
+  const credentialKey = /^[\x20-\x7e]{0,80}$/.test(id) ? id : sha256(id)
   return [
     ['auth_failures_ip', `${server} ${network}`],
     ['auth_failures', `${server} ${network} ${credentialKey}`],

@@ -184,7 +184,8 @@ async function handleRequest(
     requireAuthenticationAllowed(request, ctx, form)
     libraryForm = await authenticateWallet(request, ctx, replaceClientAssertion(request, ctx, form))
     // A client that authenticates with Basic may omit `client_id`, which oidc-provider requires at this endpoint.
-    if (name === 'par') libraryForm = { ...libraryForm, client_id: claimedClientId(ctx, form) }
+    if (name === 'par' && !libraryForm['client_id'])
+      libraryForm = { ...libraryForm, client_id: claimedClientId(ctx, form) }
   }
   await runInRequestContext(request, async () => {
     if (name === 'token') prefetchRedeemedArtifact(request, form)

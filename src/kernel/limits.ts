@@ -161,7 +161,7 @@ export const limitTable = {
     maxPublicKeys: { value: 20, unit: 'items', meaning: 'Maximum number of public keys of a client or of a verifier of an agent.' },
     maxPublicKeyIdLength: { value: 255, unit: 'characters', meaning: 'Maximum length of the `kid` of a public key of a client or agent.' },
     minRsaPublicKeyBits: { value: 2048, unit: 'number', meaning: 'Minimum size in bits of an RSA public key of a client or agent.' },
-    maxRsaPublicKeyBits: { value: 8192, unit: 'number', meaning: 'Maximum size in bits of an RSA public key of a client or agent, because larger keys make the verification of signatures slow.' },
+    maxRsaPublicKeyBits: { value: 4096, unit: 'number', meaning: 'Maximum size in bits of an RSA public key of a client or agent, because larger keys make the verification of signatures slow.' },
     maxClientAssertionLength: { value: 8192, unit: 'characters', meaning: 'Maximum length of a client assertion.' },
     maxClientAssertionLifetimeSeconds: { value: 300, unit: 'seconds', meaning: 'Maximum time between the current time and `exp` of a client assertion.' },
     clientAssertionClockToleranceSeconds: { value: 30, unit: 'seconds', meaning: 'How far `nbf` and `iat` of a client assertion may be in the future, because clocks differ.' },

@@ -160,6 +160,7 @@ describe('jwks', () => {
     ['a prime of an RSA key', [{ ...rsa.jwk, p: 'AQAB' }], [`${JWKS}.keys[0].p`]],
     ['a symmetric key', [{ kty: 'oct', k: 'c2VjcmV0' }], [`${JWKS}.keys[0].k`]],
     ['an RSA key of 1,024 bits', [createClientKey('RS256', 'weak', 1024).jwk], [`${JWKS}.keys[0].n`]],
+    ['an RSA key with an exponent above 65537', [{ ...rsa.jwk, e: '______8' }], [`${JWKS}.keys[0]`]],
     ['an RSA key with the exponent 1', [{ ...rsa.jwk, e: 'AQ' }], [`${JWKS}.keys[0]`]],
     ['a key on P-384', [{ kty: 'EC', crv: 'P-384', x: 'AA', y: 'AA' }], [`${JWKS}.keys[0]`]],
     ['a key on X25519', [{ ...ed.jwk, crv: 'X25519' }], [`${JWKS}.keys[0]`]],

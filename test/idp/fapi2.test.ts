@@ -138,7 +138,12 @@ describe('other requests are refused', () => {
     for (const one of [withSecret, isPublic]) {
       const { status, body } = await realm.postForm('/par', one, request)
       expect([status, body.error]).toEqual([401, 'invalid_client'])
+      for (const path of ['/introspect', '/revoke']) {
+        const response = await realm.postForm(path, one, { token: 'x' })
+        expect([path, response.status, response.body.error]).toEqual([path, 401, 'invalid_client'])
+      }
     }
+    expect((await post('/revoke', { token: 'x', ...authentication() })).status).toBe(200)
     const machine = await realm.createClient(
       { application_type: 'm2m', redirect_uris: [], post_logout_redirect_uris: [] },
       { confidential: true },

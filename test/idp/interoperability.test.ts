@@ -218,6 +218,9 @@ describe('the parameter claims', () => {
     ['an array', '[]', 'invalid_request'],
     ['no member', '{}', 'invalid_request'],
     ['a member that is not an object', '{"id_token": 1}', 'invalid_request'],
+    ['a claim that is text', '{"id_token": {"sub": "x"}}', 'invalid_request'],
+    ['a claim that is a boolean', '{"userinfo": {"name": true}}', 'invalid_request'],
+    ['a claim that is a list', '{"id_token": {"acr": ["x"]}}', 'invalid_request'],
     ['a forbidden key', '{"id_token": {"__proto__": {"essential": true}}}', 'invalid_request'],
     ['deep nesting', `{"id_token": ${'{"a":'.repeat(60)}1${'}'.repeat(60)}}`, 'invalid_request'],
     [

@@ -367,6 +367,14 @@ describe('a refused assertion is 401 invalid_client', () => {
     expectInvalidClient(await present(assertion()), expected)
   })
 
+  test.each(['\u0000', '\ud800', 'é'])('with the sub %j, which cannot be a client id', async (sub) => {
+    for (const path of ['/token', '/par', '/introspect', '/revoke']) {
+      const fields = { token: 'x', grant_type: 'client_credentials', ...assertionFields(sign({ iss: sub, sub })) }
+      const { status, body } = await realm.postForm(path, anonymous, fields)
+      expect([path, status, body.error]).toEqual([path, 401, 'invalid_client'])
+    }
+  })
+
   test('of an unknown client', async () => {
     expectInvalidClient(await present(signAssertion(key, 'cli_01kb3w8hxv6k8y1f4sn0q3a7pd', realm.url)))
   })
@@ -494,4 +502,8 @@ test('failed assertions count like wrong secrets: after the limit the client get
   } finally {
     await limited.close()
   }
+})
+
+test('exp may have a fraction of a second (RFC 7519 section 2)', async () => {
+  expect((await present(sign({ exp: inSeconds(60) + 0.1234567 }))).status).toBe(200)
 })

@@ -238,6 +238,9 @@ export function clientRowOf(client: OpenIdClient): ClientRow {
   return row
 }
 
+/** Routes at which only clients with an assertion exist for an issuer with the profile `fapi2`. */
+const assertionOnlyRoutes: ReadonlySet<string | undefined> = new Set(['introspection', 'revocation'])
+
 /**
  * Creates oidc-provider's `Client.find`.
  * @param grantTypes the supported values of `grant_type`
@@ -260,6 +263,9 @@ export function createClientFinder(
     const isDeletedAtUserinfo = row.status === 'deleted' && Provider.ctx?.oidc.route === 'userinfo'
     if (row.status !== 'active' && !isDeletedAtUserinfo) return undefined
     const followsFapi2 = isFapi2(request.runtime.issuer.settings)
+    // `requireSecurityProfile` refuses other authentication methods at the other endpoints.
+    if (followsFapi2 && request.clientAssertion === undefined && assertionOnlyRoutes.has(Provider.ctx?.oidc.route))
+      return undefined
     const cachedClients = followsFapi2 ? fapi2ClientsByRow : clientsByRow
     let client = cachedClients.get(row)
     if (!client) {

@@ -3,6 +3,7 @@
  * docs/contract.md#claims-parameter).
  */
 import { errors } from 'oidc-provider'
+import { isObject } from '../../kernel/merge-patch.js'
 import { unsafeInputError } from '../../kernel/safe-json.js'
 import { scopeOfClaim } from '../account/claims-by-scope.js'
 import { clientRowOf } from '../client/client.js'
@@ -26,10 +27,14 @@ interface ClaimsParameter {
 export function checkClaimsParameter(ctx: OpenIdContext, claims: ClaimsParameter): void {
   const unsafe = unsafeInputError(claims, 'claims')
   if (unsafe !== undefined) throw new errors.InvalidRequest(unsafe)
+  for (const member of ['userinfo', 'id_token'] as const)
+    for (const [claim, request] of Object.entries(claims[member] ?? {}))
+      if (request !== null && !isObject(request))
+        throw new errors.InvalidRequest(`claims.${member}.${claim} must be null or an object`)
   const { acr, ...otherClaims } = claims.id_token ?? {}
   const params = ctx.oidc.params!
   params['claims'] = JSON.stringify({ ...claims, id_token: otherClaims })
-  if (acr === undefined || acr === null || typeof acr !== 'object') return
+  if (!acr) return
   const isEssential = acr.essential === true
   const requested = [acr.value ?? acr.values ?? []].flat()
   const supported = requested.filter((value) => acrValuesSupported.includes(value as string))

@@ -111,8 +111,11 @@ export const thumbprintOf = (verifiedHeader: object): Promise<string> =>
 /** Returns whether the header parameter `jwk` is an asymmetric key without private members. */
 function isPublicKey(jwk: unknown): boolean {
   if (typeof jwk !== 'object' || jwk === null) return false
-  const { kty } = jwk as JWK
-  return (kty === 'EC' || kty === 'OKP' || kty === 'RSA') && !('d' in jwk)
+  const { kty, n, e } = jwk as JWK
+  if ('d' in jwk) return false
+  // The size of RSA keys is limited, because their sender is not authenticated yet.
+  if (kty === 'RSA') return typeof n === 'string' && n.length <= limits.maxRsaPublicKeyBits / 5.9 && e === 'AQAB'
+  return kty === 'EC' || kty === 'OKP'
 }
 
 /**

@@ -62,10 +62,9 @@ function toKeyObject(jwk: Record<string, unknown>): KeyObject | undefined {
   const { kty, crv, x, y, n, e } = jwk
   try {
     const key = createPublicKey({ key: { kty, crv, x, y, n, e } as never, format: 'jwk' })
-    // An exponent of 1 would make every text a valid signature of itself.
-    return key.asymmetricKeyDetails?.publicExponent === undefined || key.asymmetricKeyDetails.publicExponent >= 3n
-      ? key
-      : undefined
+    // An exponent of 1 would make every text a valid signature of itself, and a large one makes verification slow.
+    const { publicExponent = 65_537n } = key.asymmetricKeyDetails ?? {}
+    return publicExponent >= 3n && publicExponent <= 65_537n ? key : undefined
   } catch {
     return undefined
   }

@@ -43,7 +43,9 @@ export interface AssertionExpectation {
 export function assertionSubject(text: string): string | undefined {
   // The signature may be missing or malformed here, so that failures of an unsigned assertion count for its client.
   const claims = text.length > limits.maxClientAssertionLength ? undefined : parseJws(toSignedForm(text))?.claims
-  return typeof claims?.['sub'] === 'string' ? claims['sub'] : undefined
+  const subject = claims?.['sub']
+  // Other text cannot be a client id, and must not reach the database.
+  return typeof subject === 'string' && /^[\x21-\x7e]{1,2048}$/.test(subject) ? subject : undefined
 }
 
 const toSignedForm = (text: string): string => `${text.split('.').slice(0, 2).join('.')}.AA`
@@ -68,7 +70,7 @@ export function readAssertion(text: string, expected: AssertionExpectation): Cli
     return {
       problem: `jti of the client assertion is required and must be a string of 1 to ${limits.maxClientAssertionIdLength} characters`,
     }
-  return { jws, id: jti, expiresAt: (exp as number) * 1000 }
+  return { jws, id: jti, expiresAt: Math.ceil((exp as number) * 1000) }
 }
 
 /** FAPI 2.0 Security Profile section 5.4.1 does not allow RSASSA-PKCS1-v1_5. */

@@ -6,6 +6,7 @@
  * valid.
  */
 import type { Context as KoaContext } from 'koa'
+import { limits } from '../../../kernel/limits.js'
 import { isSignedByOneOf } from '../../../platform/crypto/public-keys.js'
 import { randomSecret } from '../../../platform/crypto/secrets.js'
 import { areClientAssertionsEnabled, usesPrivateKeyJwt } from '../../../resources/clients/authentication-method.js'
@@ -103,9 +104,11 @@ export async function verifyClientAssertion(
   // 1. Verify the signature first, so that an assertion with an invalid signature does not use the `jti`.
   const signer = await findSigner(request, assertion, sources)
   if ('reason' in signer) return signer
-  // 2. Use the `jti`.
+  // 2. Use the `jti`, which is remembered longer than the assertion is valid, because the clock of another server may be
+  // behind.
+  const rememberedUntil = assertion.expiresAt + limits.clientAssertionClockToleranceSeconds * 1000
   // biome-ignore lint/correctness/useHookAtTopLevel: it is not a React hook
-  const isFirstUse = await useOnce(request, 'ClientAssertion', `${client.id} ${assertion.id}`, assertion.expiresAt)
+  const isFirstUse = await useOnce(request, 'ClientAssertion', `${client.id} ${assertion.id}`, rememberedUntil)
   if (isFirstUse) return signer
   presented.problem = 'the client assertion was used before; each assertion needs a new jti'
   return { reason: presented.problem }
