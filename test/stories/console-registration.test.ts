@@ -1,16 +1,16 @@
 /** Dynamic client registration in the console, in Chromium: the policy of an issuer and its initial access tokens. */
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import type { Page } from 'playwright-core'
-import { publicMetadata } from '../idp/registration-fixture.js'
-import { expectStatus } from '../setup/actors.js'
-import { accessibilityViolations } from './accessibility.js'
+import { accessibilityViolations } from '../browser/accessibility.js'
 import {
   addEntry,
   type ConsoleFixture,
   saveScreenshots,
   signInAsAdministrator,
   startConsoleFixture,
-} from './console-fixture.js'
+} from '../browser/console-fixture.js'
+import { publicMetadata } from '../idp/registration-fixture.js'
+import { expectStatus } from '../setup/actors.js'
 
 let fixture: ConsoleFixture
 let page: Page

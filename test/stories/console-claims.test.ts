@@ -1,9 +1,14 @@
 /** Custom claims and the token preview in the console, in Chromium (docs/contract.md#custom-claims). */
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import type { Page } from 'playwright-core'
+import { accessibilityViolations } from '../browser/accessibility.js'
+import {
+  type ConsoleFixture,
+  saveScreenshots,
+  signInAsAdministrator,
+  startConsoleFixture,
+} from '../browser/console-fixture.js'
 import { createTenant, expectStatus, type Tenant } from '../setup/actors.js'
-import { accessibilityViolations } from './accessibility.js'
-import { type ConsoleFixture, saveScreenshots, signInAsAdministrator, startConsoleFixture } from './console-fixture.js'
 
 let fixture: ConsoleFixture
 let tenant: Tenant

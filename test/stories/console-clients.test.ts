@@ -1,17 +1,17 @@
 /** The settings of clients and their recent errors in the console, in Chromium (docs/contract.md#refused-requests). */
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import type { Page } from 'playwright-core'
-import { expectStatus } from '../setup/actors.js'
-import type { AnyJson } from '../setup/api.js'
-import { waitUntil } from '../setup/wait-until.js'
-import { accessibilityViolations } from './accessibility.js'
+import { accessibilityViolations } from '../browser/accessibility.js'
 import {
   addEntry,
   type ConsoleFixture,
   saveScreenshots,
   signInAsAdministrator,
   startConsoleFixture,
-} from './console-fixture.js'
+} from '../browser/console-fixture.js'
+import { expectStatus } from '../setup/actors.js'
+import type { AnyJson } from '../setup/api.js'
+import { waitUntil } from '../setup/wait-until.js'
 
 let fixture: ConsoleFixture
 let page: Page

@@ -3,17 +3,17 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import type { Page } from 'playwright-core'
 import { systemContext } from '../../src/platform/jobs/periodic-jobs.js'
 import { rotateKeys } from '../../src/resources/issuers/key-rotation.js'
-import { expectStatus } from '../setup/actors.js'
-import { type AnyJson, createApiClient } from '../setup/api.js'
-import { startWebhookReceiver, type WebhookReceiver } from '../setup/webhook-receiver.js'
-import { accessibilityViolations } from './accessibility.js'
+import { accessibilityViolations } from '../browser/accessibility.js'
 import {
   addEntry,
   type ConsoleFixture,
   saveScreenshots,
   signInAsAdministrator,
   startConsoleFixture,
-} from './console-fixture.js'
+} from '../browser/console-fixture.js'
+import { expectStatus } from '../setup/actors.js'
+import { type AnyJson, createApiClient } from '../setup/api.js'
+import { startWebhookReceiver, type WebhookReceiver } from '../setup/webhook-receiver.js'
 
 let fixture: ConsoleFixture
 let receiver: WebhookReceiver

@@ -4,10 +4,10 @@
  */
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import type { Browser } from 'playwright-core'
+import { launchBrowser } from '../browser/monitored-page.js'
 import { PASSWORD, Realm } from '../idp/realm.js'
 import { type DotnetVersion, startAspnetCoreApplication } from '../setup/aspnet-core.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
-import { launchBrowser } from './monitored-page.js'
 
 let app: TestApp
 let realm: Realm
