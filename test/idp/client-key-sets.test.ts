@@ -202,6 +202,56 @@ describe('keys of a jwks_uri', () => {
   })
 })
 
+describe('limits per issuer and agent', () => {
+  test('slow key sets of one issuer do not stop the clients of another', async () => {
+    const other = await createRealm(app)
+    const key = createClientKey()
+    const { path } = await publish(json([key.jwk]))
+    const pending: ServerResponse[] = []
+    const slow = await Promise.all(
+      Array.from({ length: limits.maxConcurrentKeySetFetchesPerIssuer }, () => publish((_, res) => pending.push(res))),
+    )
+    const waiting = Promise.all(slow.map(({ id }) => authenticate(key, id)))
+    await waitUntil('the key sets are requested', () => pending.length === slow.length)
+    const { id } = await publish(json([key.jwk]))
+    expect(await authenticate(key, id)).toMatchObject(refused)
+    expect(await deniedDetail(id)).toContain('too many key sets are being requested')
+    const otherId = await registerClient(other, `${origin}${path}`)
+    expect((await authenticate(key, otherId, other)).status).toBe(200)
+    for (const res of pending) res.writeHead(503).end()
+    await waiting
+    expect((await authenticate(key, id)).status).toBe(200)
+  })
+
+  test('an assertion of an agent requests 3 key sets, and then uses the cached set that has the kid', async () => {
+    const { owner, I } = realm.tenant
+    const { id } = expectStatus(await owner.post(`${I}/agents`, { name: 'Scribe' }), 201).data
+    const keys = Array.from({ length: 8 }, () => createClientKey())
+    for (const [at, { jwk }] of keys.entries()) {
+      pages.set(`/agent${at}.json`, json([jwk]))
+      const body = { type: 'public_key', name: `Key ${at}`, jwks_uri: `${origin}/agent${at}.json` }
+      expectStatus(await owner.post(`${I}/agents/${id}/verifiers`, body), 201)
+    }
+    const counts: number[] = []
+    const statuses: number[] = []
+    // The agent signs with each key twice. Each key set is requested by one of the first 3 assertions.
+    for (const key of [keys[0]!, keys[0]!, keys[0]!, ...keys]) {
+      statuses.push((await authenticate(key, id)).status)
+      counts.push(requestedPaths.length)
+    }
+    expect(counts).toEqual([3, 6, 8, ...Array(keys.length).fill(8)])
+    expect(statuses.slice(3)).toEqual(Array(keys.length).fill(200))
+    // All sets are due, and the one with the kid is among the 3 that are requested.
+    app.clock.advance(limits.maxKeySetCacheLifetime)
+    for (const key of keys) {
+      requestedPaths.length = 0
+      expect((await authenticate(key, id)).status).toBe(200)
+      expect(requestedPaths.length).toBeLessThanOrEqual(limits.maxKeySetFetchesPerAssertion)
+      app.clock.advance(limits.maxKeySetCacheLifetime)
+    }
+  })
+})
+
 describe('a response without usable keys is refused, and its text is never in a response or in the audit log', () => {
   const secretText = 'internal-page-content'
   const privateJwk = (key: ClientKey) => ({ ...key.privateKey.export({ format: 'jwk' }), kid: key.kid })

@@ -23,7 +23,7 @@ import {
   type PresentedAssertion,
   readAssertion,
 } from './assertion.js'
-import { type KeySource, loadKeys } from './key-sets.js'
+import { type FetchBudget, inRequestOrder, type KeySource, loadKeys } from './key-sets.js'
 
 /** Returns the client id that the client assertion of a form claims; undefined without such an assertion. */
 export function claimedAssertionSubject(form: Form): string | undefined {
@@ -122,16 +122,18 @@ function keySourcesOf({ kind, settings, keys = [] }: ClientRow): readonly KeySou
 
 /**
  * Finds the keys that verify an assertion. If none does, the keys of each `jwks_uri` are requested again, because the
- * client may have replaced them.
+ * client may have replaced them. An assertion causes at most `maxKeySetFetchesPerAssertion` requests.
  */
 async function findSigner(
-  { context }: RequestContext,
+  { context, runtime: { issuer } }: RequestContext,
   { jws }: ClientAssertion,
-  sources: readonly KeySource[],
+  unorderedSources: readonly KeySource[],
 ): Promise<AssertionOutcome> {
   const errors = new Set<string>()
+  const budget: FetchBudget = { remaining: limits.maxKeySetFetchesPerAssertion }
+  const sources = inRequestOrder(context, issuer, unorderedSources, jws.header.kid)
   for (const reload of [false, true]) {
-    const keySets = await Promise.all(sources.map((source) => loadKeys(context, source, reload)))
+    const keySets = await Promise.all(sources.map((source) => loadKeys(context, issuer, source, { reload, budget })))
     const at = keySets.findIndex((keySet) => keySet !== undefined && isSignedByOneOf(keySet.keys, jws))
     if (at >= 0) return { verifierId: sources[at]!.verifierId }
     for (const keySet of keySets) if (keySet?.error !== undefined) errors.add(keySet.error)
