@@ -120,9 +120,9 @@ export async function createApp(gatehouse: Gatehouse, roles: readonly Role[]): P
  */
 function loadTokenPreviewer(gatehouse: Gatehouse): TokenPreviewer {
   let loading: Promise<TokenPreviewer> | undefined
-  return async (context, request) => {
+  return async (...args) => {
     loading ??= import('./idp/token/preview.js').then(({ createTokenPreviewer }) => createTokenPreviewer(gatehouse))
-    return (await loading)(context, request)
+    return (await loading)(...args)
   }
 }
 

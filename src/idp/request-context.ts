@@ -44,6 +44,8 @@ export interface RequestContext {
   prefetched?: { kind: string; id: string; result: Promise<ArtifactRow | undefined> }
   /** Set for a token preview: called for each custom claim that is left out. */
   readonly onOmittedClaim?: (omission: OmittedClaim) => void
+  /** Set for a token preview whose caller may not read organizations: custom claims of organizations are left out. */
+  readonly hidesOrganizations?: boolean
   /** How the agent authenticated; undefined before that, and for clients that are not agents. */
   authenticatedAgent?: { verifierId: string; method: AuthenticationMethod }
 }

@@ -399,7 +399,7 @@ describe('settings.openid.claims', () => {
     ).toMatch(/^cli_/)
   })
 
-  test('adding a claim of users requires issuers.users:read, and of organization metadata issuers.organizations:read', async () => {
+  test('adding a claim of users requires issuers.users:read, of organization metadata issuers.organizations:read, and of groups issuers.organizations.groups:read', async () => {
     const key = await createRestrictedKey(realm.tenant, { scopes: ['issuers.clients:write', 'issuers:write'] })
     const clientOf = (claims: object[]) =>
       key.post(`${realm.tenant.I}/clients`, {
@@ -413,6 +413,7 @@ describe('settings.openid.claims', () => {
       ['user.custom_fields.x', 'issuers.users:read'],
       ['user.profile.nickname', 'issuers.users:read'],
       ['organization.metadata.plan', 'issuers.organizations:read'],
+      ['groups', 'issuers.organizations.groups:read'],
     ]
     for (const [source, scope] of refused) {
       const response = await clientOf([claim('c', source)])
@@ -424,12 +425,12 @@ describe('settings.openid.claims', () => {
       const settings = { openid: { claims: [claim('c', source)] } }
       expect((await key.patch(realm.tenant.I, { settings })).status).toBe(403)
     }
-    const sources = ['groups', 'scopes', 'organization.id', 'organization.name']
+    const sources = ['scopes', 'organization.id', 'organization.name']
     const allowed = await clientOf(sources.map((source, at) => claim(`c${at}`, source)))
     expect(allowed.status).toBe(201)
     // A claim that exists may stay.
     const { id } = await realm.createClient({ claims: [claim('c', 'user.metadata.department')] })
-    const settings = { openid: { claims: [claim('c', 'user.metadata.department'), claim('d', 'groups')] } }
+    const settings = { openid: { claims: [claim('c', 'user.metadata.department'), claim('d', 'scopes')] } }
     expect((await key.patch(`${realm.tenant.I}/clients/${id}`, { settings })).status).toBe(200)
   })
 })

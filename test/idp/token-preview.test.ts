@@ -187,6 +187,19 @@ test('the preview works at an issuer with the profile fapi2, whose requests need
   expect(body.data.previewToken.idToken).toMatchObject({ sub: userId, aud: clientId })
 })
 
+test('a preview does not suppress the event of a real token without a claim', async () => {
+  const claims = [
+    claim('large', 'user.custom_fields.large', ['access_token']),
+    claim('larger', 'user.custom_fields.larger', ['access_token']),
+  ]
+  const { id, ...rest } = await realm.createClient({ claims })
+  const recorded = await eventsRecordedFromNow(app, realm.tenant.accountId)
+  expect((await preview({ clientId: id })).dropped).toContainEqual(expect.objectContaining({ name: 'larger' }))
+  expect(await recorded('token.claim_omitted')).toEqual([])
+  await realm.signInForTokens({ id, ...rest }, 'ada@example.com')
+  expect(await recorded('token.claim_omitted')).toMatchObject([{ clientId: id, data: { claim: 'larger' } }])
+})
+
 test('nothing is signed, stored or recorded', async () => {
   const { issuerId, accountId } = realm.tenant
   const { prisma } = app.gatehouse.database
@@ -283,4 +296,34 @@ test('the preview requires issuers.users:read, issuers.clients:read and events:r
     const { body } = await requestPreview({}, await key(scopes.filter((scope) => scope !== missing)))
     expect(body.errors[0].extensions).toMatchObject({ status: 403, scope: missing })
   }
+})
+
+test('without issuers.organizations:read, the preview has no data of organizations and refuses orgId', async () => {
+  const base = ['issuers.users:read', 'issuers.clients:read', 'events:read']
+  const scope = 'issuers.organizations:read'
+  const claims = [
+    claim('teams', 'groups'),
+    claim('roles', 'scopes'),
+    claim('tenant', 'organization.name'),
+    claim('department', 'user.metadata.department'),
+  ]
+  const { id: clientId } = await realm.createClient({ claims })
+  const restricted = await createRestrictedKey(realm.tenant, { scopes: base })
+  const { body } = await requestPreview({ clientId }, restricted)
+  expect(body.errors).toBeUndefined()
+  const { accessToken, idToken, userinfo, dropped } = body.data.previewToken
+  for (const shown of [accessToken, idToken, userinfo]) {
+    expect(shown).toMatchObject({ department: 'R&D' })
+    for (const name of ['organizations', 'org_id', 'teams', 'roles', 'tenant', 'plan'])
+      expect(shown).not.toHaveProperty(name)
+  }
+  expect(JSON.stringify(body)).not.toContain('Tulips')
+  const reason = `Reading it requires the scope ${scope}.`
+  const names = ['organizations', 'org_id', 'plan', 'teams', 'roles', 'tenant']
+  expect(dropped).toEqual(names.map((name) => ({ name, reason })))
+  const refused = await requestPreview({ clientId, orgId: tulips }, restricted)
+  expect(refused.body.errors[0].extensions).toMatchObject({ status: 403, scope })
+  const reader = await createRestrictedKey(realm.tenant, { scopes: [...base, scope] })
+  const { body: complete } = await requestPreview({ clientId, orgId: tulips }, reader)
+  expect(complete.data.previewToken.accessToken).toMatchObject({ org_id: tulips, tenant: 'Tulips' })
 })

@@ -31,8 +31,17 @@ export const customClaimsKey = Symbol('custom claims')
  * Returns the custom claims that are configured for a client at the issuer of the request. Clients that users consent to
  * get only their own claims, because the consent page does not name claims.
  */
-export const customClaimsFor = ({ runtime }: RequestContext, client: ClientRow): readonly CustomClaim[] =>
+export const configuredClaims = ({ runtime }: RequestContext, client: ClientRow): readonly CustomClaim[] =>
   customClaimsOf(isUnmanaged(client) ? {} : runtime.issuer.settings, client.settings)
+
+/** Returns whether a claim has data of organizations: their fields, the groups or the scopes of the user. */
+export const isOrganizationClaim = ({ source }: CustomClaim): boolean => !source.startsWith('user.')
+
+/** Returns the custom claims of the tokens of a client. */
+export function customClaimsFor(request: RequestContext, client: ClientRow): readonly CustomClaim[] {
+  const configured = configuredClaims(request, client)
+  return request.hidesOrganizations ? configured.filter((claim) => !isOrganizationClaim(claim)) : configured
+}
 
 /**
  * Returns a function that creates the custom claims of a client for a user. It reads their data on its first call, once
@@ -56,7 +65,8 @@ export function customClaimReader(
     const { claims, omitted } = evaluateCustomClaims(configured, place, loadedFacts)
     for (const omission of omitted) {
       request.onOmittedClaim?.(omission)
-      if (omission.reason !== 'too_large') continue
+      // A preview records nothing, so it must not mark the omission as recorded.
+      if (request.onOmittedClaim || omission.reason !== 'too_large') continue
       const omissionSubject = { accountId, issuerId, clientId: client.id, userId, sessionId }
       if (isOmissionDue(context, omissionSubject, omission))
         request.unitOfWork.addChange((tx) => recordOmittedClaim(tx, omissionSubject, omission))

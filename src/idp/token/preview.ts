@@ -5,12 +5,14 @@
 import { errors } from 'oidc-provider'
 import { badRequest, invalidField } from '../../kernel/errors.js'
 import type { Context, Gatehouse } from '../../platform/context.js'
+import type { CustomClaim } from '../../resources/claims/custom-claim-rules.js'
 import type { OmittedClaim } from '../../resources/claims/custom-claims.js'
-import type {
-  DroppedClaim,
-  TokenPreview,
-  TokenPreviewer,
-  TokenPreviewRequest,
+import {
+  type DroppedClaim,
+  ORGANIZATION_SCOPE,
+  type TokenPreview,
+  type TokenPreviewer,
+  type TokenPreviewRequest,
 } from '../../resources/issuers/token-preview.js'
 import { findAccount } from '../account/account.js'
 import { type AccountRow, accountColumnsSql } from '../account/account-row.js'
@@ -31,12 +33,13 @@ import { type RequestContext, runInRequestContext } from '../request-context.js'
 import { checkOrganization } from '../session/authorization-parameters.js'
 import { addScopesAndClaims } from '../session/existing-grant.js'
 import { UnitOfWork } from '../store/unit-of-work.js'
+import { configuredClaims, isOrganizationClaim } from './custom-claims.js'
 import { OFFLINE_ACCESS } from './tokens.js'
 
 /** Creates the function that previews tokens. */
 export function createTokenPreviewer(gatehouse: Gatehouse): TokenPreviewer {
   const provider = createProvider(gatehouse)
-  return async (context, input) => {
+  return async (context, input, { hidesOrganizations }) => {
     const runtime = await loadRuntime(context, input.issuerId)
     if (!runtime) throw badRequest('The issuer is deleted.')
     const omissions: OmittedClaim[] = []
@@ -50,6 +53,7 @@ export function createTokenPreviewer(gatehouse: Gatehouse): TokenPreviewer {
       unitOfWork: new UnitOfWork(runtime.issuer.id, undefined),
       tokenUser,
       onOmittedClaim: (omission) => omissions.push(omission),
+      hidesOrganizations,
     }
     return runInRequestContext(request, async () => {
       const client = await findSignInClient(request, input.clientId)
@@ -61,7 +65,8 @@ export function createTokenPreviewer(gatehouse: Gatehouse): TokenPreviewer {
         org: input.orgId ?? undefined,
       }
       const preview = await runDetached(provider, client, params, (ctx) => previewOf(request, ctx, client, input))
-      return { ...preview, dropped: [...preview.dropped, ...describeOmissions(omissions)] }
+      const shown = { ...preview, dropped: [...preview.dropped, ...describeOmissions(omissions)] }
+      return hidesOrganizations ? withoutOrganizations(shown, configuredClaims(request, clientRowOf(client))) : shown
     })
   }
 }
@@ -162,6 +167,28 @@ async function asInvalidField<T>(field: string, work: () => Promise<T>): Promise
     if (error instanceof errors.OIDCProviderError)
       throw invalidField(field, 'invalid_value', error.error_description ?? error.error)
     throw error
+  }
+}
+
+const membershipClaimNames = ['organizations', 'org_id']
+
+/**
+ * Leaves out the memberships. The result does not depend on the memberships of the user.
+ * @param configured the custom claims of the client; those of organizations are not in the preview
+ */
+function withoutOrganizations(
+  { accessToken, idToken, userinfo, dropped }: TokenPreview,
+  configured: readonly CustomClaim[],
+): TokenPreview {
+  const names = [...membershipClaimNames, ...configured.filter(isOrganizationClaim).map(({ name }) => name)]
+  const reason = `Reading it requires the scope ${ORGANIZATION_SCOPE}.`
+  const filter = (claims: Record<string, unknown>) =>
+    Object.fromEntries(Object.entries(claims).filter(([name]) => !membershipClaimNames.includes(name)))
+  return {
+    accessToken: filter(accessToken),
+    idToken: idToken && filter(idToken),
+    userinfo: userinfo && filter(userinfo),
+    dropped: [...dropped, ...names.map((name) => ({ name, reason }))],
   }
 }
 

@@ -7,11 +7,13 @@ import { type ClaimSettings, customClaimsIn } from './custom-claim-rules.js'
 const readScopes = [
   ['user.', 'issuers.users:read'],
   ['organization.metadata.', 'issuers.organizations:read'],
+  ['groups', 'issuers.organizations.groups:read'],
 ] as const
 
 /**
- * Requires that the caller may read the users and organizations whose data a change adds to tokens. Names, ids, groups
- * and scopes of organizations are in the membership claims of every client, so they require no scope.
+ * Requires that the caller may read the users and organizations whose data a change adds to tokens. The membership
+ * claims of every client have the names and ids of organizations, the ids of groups and the scopes, so these require no
+ * scope; the source `groups` adds the names of groups.
  * @param before the settings before the change; undefined for a new issuer or client
  * @throws insufficient_scope
  */

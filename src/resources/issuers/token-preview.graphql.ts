@@ -4,7 +4,9 @@ import { ClientPath } from '../clients/client.js'
 import { AdditionalScopes, IssuerLevelScope, JSONObject, NullableQuery } from '../graphql-types.js'
 import { previewToken } from './token-preview.js'
 
-@ObjectType({ description: 'A custom claim or a requested scope that the tokens of a preview do not have.' })
+@ObjectType({
+  description: 'A claim or a requested scope that the tokens of a preview do not have, or that the caller may not see.',
+})
 class DroppedClaim {
   @Field(() => String, { description: 'The name of the claim or of the scope.' })
   name!: string
@@ -30,7 +32,8 @@ class TokenPreview {
   })
   userinfo!: object | null
   @Field(() => [DroppedClaim], {
-    description: 'Configured custom claims and requested scopes that the tokens do not have, with the reasons.',
+    description:
+      'Configured custom claims and requested scopes that the tokens do not have, and claims that the caller may not see, with the reasons.',
   })
   dropped!: DroppedClaim[]
 }
@@ -60,7 +63,7 @@ class TokenPreviewArgs extends ClientPath {
 export class TokenPreviewResolver {
   @NullableQuery(
     () => TokenPreview,
-    'Returns the claims of the access token, the ID token and the userinfo response that a user would get from a client. They are computed like those of a real sign-in with multi-factor authentication, but nothing is signed or stored. Also requires the scopes issuers.clients:read and events:read.',
+    'Returns the claims of the access token, the ID token and the userinfo response that a user would get from a client. They are computed like those of a real sign-in with multi-factor authentication, but nothing is signed or stored. Also requires the scopes issuers.clients:read and events:read. The data of organizations and the argument orgId also require issuers.organizations:read.',
   )
   @IssuerLevelScope('issuers.users', 'read')
   @AdditionalScopes('issuers.clients:read', 'events:read')

@@ -2,8 +2,10 @@
  * The token preview (docs/contract.md#token-preview). The identity provider creates it, with the functions that issue
  * real tokens; `setTokenPreviewer` connects the two.
  */
+import { coversScope } from '../../kernel/scopes.js'
 import type { Context, Gatehouse } from '../../platform/context.js'
 import type { DatabaseHandle } from '../../platform/postgres/database.js'
+import { requireScope } from '../authority.js'
 import { getClient } from '../clients/clients.js'
 import { type InIssuer, requireOrganization, requireUser } from '../resource-path.js'
 
@@ -27,14 +29,21 @@ export interface TokenPreview {
   dropped: DroppedClaim[]
 }
 
-/** A custom claim or a scope that the tokens do not have. */
+/** The scope without which a preview has no data of organizations. */
+export const ORGANIZATION_SCOPE = 'issuers.organizations:read'
+
+/** A claim or a scope that the tokens do not have, or that the caller may not see. */
 export interface DroppedClaim {
   name: string
   reason: string
 }
 
 /** @throws invalid_request if a sign-in with this request would fail */
-export type TokenPreviewer = (context: Context, request: TokenPreviewRequest) => Promise<TokenPreview>
+export type TokenPreviewer = (
+  context: Context,
+  request: TokenPreviewRequest,
+  options: { hidesOrganizations: boolean },
+) => Promise<TokenPreview>
 
 const previewers = new WeakMap<DatabaseHandle, TokenPreviewer>()
 
@@ -44,14 +53,15 @@ export const setTokenPreviewer = (gatehouse: Gatehouse, previewer: TokenPreviewe
 
 /**
  * Returns the claims that a user would get from a client.
- * @throws not_found for the issuer, client, user or organization; invalid_request if the sign-in would fail
+ * @throws insufficient_scope for an organization that the caller may not read; not_found for the issuer, client, user or organization; invalid_request if the sign-in would fail
  */
 export async function previewToken(context: Context, request: TokenPreviewRequest): Promise<TokenPreview> {
+  const { orgId } = request
+  if (orgId != null) requireScope(context, ORGANIZATION_SCOPE)
   await getClient(context, request)
   await requireUser(context, request)
-  const { orgId } = request
   if (orgId != null) await requireOrganization(context, { ...request, orgId })
   const previewer = previewers.get(context.database)
   if (!previewer) throw new Error('No token previewer is set: call setTokenPreviewer at startup.')
-  return previewer(context, request)
+  return previewer(context, request, { hidesOrganizations: !coversScope(context.actor.scopes, ORGANIZATION_SCOPE) })
 }
