@@ -183,7 +183,7 @@ export function ClientPage({ clientId }: { clientId: string }) {
                     ]}
                   />
                 </Card>
-                {may('events') && <RecentErrors clientId={clientId} href={href} />}
+                {may('events') && <RecentErrors client={client} href={href} />}
                 {applicationType.name !== 'm2m' && (
                   <WorksWithCard
                     client={client}

@@ -11,6 +11,7 @@ import { CopyAction, RelativeTime } from '../../components/values'
 import { useConsoleContext } from '../../console-context'
 import { type Field, getByPath } from '../../form/fields'
 import { useQuery } from '../../graphql/hooks'
+import { isAddable } from './addable-values'
 import classes from './recent-errors.module.css'
 
 type RecentError = NonNullable<NonNullable<ClientErrorsQuery['client']>['recentDenials']>[number]
@@ -54,9 +55,14 @@ export function prefillFromHistory(
   return { path: field.path, value: [...entries, ...added.filter((one) => !entries.includes(one))] }
 }
 
-export function RecentErrors({ clientId, href }: { clientId: string; href: string }) {
+interface Props {
+  client: { id: string; settings: object }
+  href: string
+}
+
+export function RecentErrors({ client, href }: Props) {
   const { accountId, issuerId } = useConsoleContext()
-  const { data, error, refetch } = useQuery(clientErrors, { accountId, issuerId, clientId })
+  const { data, error, refetch } = useQuery(clientErrors, { accountId, issuerId, clientId: client.id })
   const errors = data?.client?.recentDenials ?? undefined
   return (
     <Card
@@ -88,7 +94,7 @@ export function RecentErrors({ clientId, href }: { clientId: string; href: strin
         )}
         {errors?.map((one) => (
           <li key={`${one.endpoint} ${one.message} ${one.lastAt}`} data-reason={one.reason}>
-            <ErrorRow error={one} href={href} />
+            <ErrorRow error={one} settings={client.settings} href={href} />
           </li>
         ))}
       </ul>
@@ -103,11 +109,12 @@ const WithCode = ({ text }: { text: string }) =>
     // biome-ignore lint/suspicious/noArrayIndexKey: the parts never change
     .map((part, at) => (at % 2 === 1 ? <Code key={at}>{part}</Code> : <Fragment key={at}>{part}</Fragment>))
 
-function ErrorRow({ error, href }: { error: RecentError; href: string }) {
+function ErrorRow({ error, settings, href }: { error: RecentError; settings: object; href: string }) {
   const { may } = useConsoleContext()
   const [, navigate] = useLocation()
   const { setting, value } = error
-  const addLabel = setting && value && may('updateClient') ? addLabels[setting] : undefined
+  const mayAdd = setting && value && may('updateClient') && isAddable(setting, value, settings)
+  const addLabel = mayAdd ? addLabels[setting] : undefined
   const open = () => navigate(`${href}/settings`, { state: { prefill: { setting, value } } })
   return (
     <>

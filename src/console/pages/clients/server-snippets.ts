@@ -3,6 +3,7 @@
  * framework in examples/relying-parties, which a test signs in to.
  */
 import type { Snippet, SnippetParams } from './snippet'
+import { doubleQuotedString, shellWord } from './string-literals'
 
 interface Framework {
   label: string
@@ -224,10 +225,13 @@ export const frameworkSnippets = (params: SnippetParams): Snippet[] =>
   frameworks.map((framework) => {
     const { label, text, install, environment, files } = framework
     const { issuer, clientId, redirectUri } = params
-    const variables = `export ISSUER=${issuer} CLIENT_ID=${clientId}`
+    const variables = `export ISSUER=${shellWord(issuer)} CLIENT_ID=${shellWord(clientId)}`
     const secrets = `export CLIENT_SECRET=…${environment ? ` ${environment}` : ''}`
     const fill = (code: string) =>
-      code.replace('REDIRECT_URI', redirectUri).replace('CALLBACK_PATH', new URL(redirectUri).pathname)
+      // A replacement text would expand patterns such as $' in the URI; a function does not.
+      code
+        .replace('"REDIRECT_URI"', () => doubleQuotedString(redirectUri))
+        .replace('"CALLBACK_PATH"', () => doubleQuotedString(new URL(redirectUri).pathname))
     return {
       label,
       text: [text, requiredChanges(framework, params)].filter(Boolean).join(' '),

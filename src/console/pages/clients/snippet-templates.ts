@@ -2,6 +2,7 @@
 import type { ApplicationTypeName } from './application-types'
 import { frameworkSnippets } from './server-snippets'
 import type { Snippet, SnippetParams } from './snippet'
+import { javascriptString, shellWord } from './string-literals'
 
 const spa = ({ issuer, clientId, redirectUri }: SnippetParams): Snippet[] => [
   {
@@ -14,9 +15,9 @@ const spa = ({ issuer, clientId, redirectUri }: SnippetParams): Snippet[] => [
         code: `import { UserManager, WebStorageStateStore } from 'oidc-client-ts'
 
 export const auth = new UserManager({
-  authority: '${issuer}',
-  client_id: '${clientId}',
-  redirect_uri: '${redirectUri}',
+  authority: ${javascriptString(issuer)},
+  client_id: ${javascriptString(clientId)},
+  redirect_uri: ${javascriptString(redirectUri)},
   scope: 'openid profile email',
   loadUserInfo: true,
   userStore: new WebStorageStateStore({ store: sessionStorage }),
@@ -38,7 +39,7 @@ else console.log('Signed in as', user.profile.name ?? user.profile.sub)`,
 /** The settings of express-openid-connect that depend on the redirect URI. The library's default path is /callback. */
 function serverSettings(redirectUri: string) {
   const { origin, pathname, port } = new URL(redirectUri)
-  const routes = pathname === '/callback' ? '' : `\n    routes: { callback: '${pathname}' },`
+  const routes = pathname === '/callback' ? '' : `\n    routes: { callback: ${javascriptString(pathname)} },`
   return { origin, routes, port: port || '8080' }
 }
 
@@ -57,12 +58,12 @@ const { auth, requiresAuth } = openid
 const app = express()
 app.use(
   auth({
-    issuerBaseURL: '${issuer}',
-    clientID: '${clientId}',
+    issuerBaseURL: ${javascriptString(issuer)},
+    clientID: ${javascriptString(clientId)},
     clientSecret: process.env.CLIENT_SECRET,
     secret: process.env.COOKIE_SECRET, // openssl rand -hex 32
-    baseURL: '${serverSettings(redirectUri).origin}',${serverSettings(redirectUri).routes}
-    idTokenSigningAlg: '${algorithm}',
+    baseURL: ${javascriptString(serverSettings(redirectUri).origin)},${serverSettings(redirectUri).routes}
+    idTokenSigningAlg: ${javascriptString(algorithm)},
     authRequired: false,
     authorizationParams: { response_type: 'code', scope: 'openid profile email' },
   }),
@@ -91,11 +92,11 @@ const native = ({ issuer, clientId, redirectUri }: SnippetParams): Snippet[] => 
         code: `import { createServer } from 'node:http'
 import * as oidc from 'openid-client'
 
-const config = await oidc.discovery(new URL('${issuer}'), '${clientId}', undefined, oidc.None()${insecureRequestsOption(issuer)})
+const config = await oidc.discovery(new URL(${javascriptString(issuer)}), ${javascriptString(clientId)}, undefined, oidc.None()${insecureRequestsOption(issuer)})
 const verifier = oidc.randomPKCECodeVerifier()
 const server = createServer().listen(0, '127.0.0.1')
 await new Promise((done) => server.once('listening', done))
-const callback = new URL('${redirectUri}')
+const callback = new URL(${javascriptString(redirectUri)})
 callback.port = server.address().port
 
 const url = oidc.buildAuthorizationUrl(config, {
@@ -123,9 +124,9 @@ const m2m = ({ issuer, clientId }: SnippetParams): Snippet[] => [
     steps: [
       {
         title: 'Terminal',
-        code: `curl -s -u '${clientId}:$CLIENT_SECRET' \\
+        code: `curl -s -u ${shellWord(clientId)}:"$CLIENT_SECRET" \\
   -d grant_type=client_credentials \\
-  '${issuer}/token'`.replace(`'${clientId}:$CLIENT_SECRET'`, `"${clientId}:$CLIENT_SECRET"`),
+  ${shellWord(`${issuer}/token`)}`,
       },
     ],
   },
@@ -138,7 +139,7 @@ const m2m = ({ issuer, clientId }: SnippetParams): Snippet[] => [
         title: 'token.mjs',
         code: `import * as oidc from 'openid-client'
 
-const config = await oidc.discovery(new URL('${issuer}'), '${clientId}', process.env.CLIENT_SECRET${insecureRequestsOption(issuer) && `, undefined${insecureRequestsOption(issuer)}`})
+const config = await oidc.discovery(new URL(${javascriptString(issuer)}), ${javascriptString(clientId)}, process.env.CLIENT_SECRET${insecureRequestsOption(issuer) && `, undefined${insecureRequestsOption(issuer)}`})
 const { access_token } = await oidc.clientCredentialsGrant(config)
 console.log(access_token)`,
       },
