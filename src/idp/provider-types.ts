@@ -4,7 +4,10 @@ import type { KoaContextWithOIDC } from 'oidc-provider'
 
 export type OpenIdProvider = Provider
 export type OpenIdClient = InstanceType<Provider['Client']>
-export type OpenIdGrant = InstanceType<Provider['Grant']>
+export type OpenIdGrant = InstanceType<Provider['Grant']> & {
+  /** The redirect targets to which the user has consented, for a dynamically registered client. */
+  redirectTargets?: string[]
+}
 export type Interaction = InstanceType<Provider['Interaction']>
 export type BrowserSession = InstanceType<Provider['Session']> & {
   /**

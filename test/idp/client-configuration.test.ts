@@ -77,6 +77,37 @@ test('life cycle: a client reads, replaces and deletes its registration', async 
   for (const method of ['GET', 'DELETE']) expect((await configure(client, method)).status).toBe(401)
 })
 
+test('a deleted client is removed at once if no user has signed in to it and it has no client credentials; the event stays', async () => {
+  const count = ({ client_id: id }: AnyJson) => app.gatehouse.database.prisma.client.count({ where: { id } })
+  const unused = await registered(realm)
+  const used = await registered(realm)
+  const machine = await registered(realm, { grant_types: ['client_credentials'] }, await initialAccessToken(realm))
+  const where = { clientId: used.client_id }
+  await app.gatehouse.database.prisma.clientRegistration.update({ where, data: { usedAt: app.clock.now() } })
+  for (const client of [unused, used, machine]) {
+    expect((await configure(client, 'DELETE')).status).toBe(204)
+    expect((await eventsOfTarget(app, client.client_id)).at(-1)).toMatchObject({ type: 'client.deleted' })
+  }
+  expect([await count(unused), await count(used), await count(machine)]).toEqual([0, 1, 1])
+})
+
+test('an update keeps or narrows the scopes, and cannot add client_credentials', async () => {
+  const at = await Realm.create(app, 'Scopes')
+  const policy = { enabled: true, initial_access_token_required: false }
+  await setRegistrationPolicy(at, { ...policy, allowed_scopes: ['notes:read', 'notes:write'] })
+  const metadata = { redirect_uris: [REDIRECT_URI] }
+  const client = await registered(at, metadata, await initialAccessToken(at))
+  await setRegistrationPolicy(at, { allowed_scopes: ['notes:read', 'notes:write', 'notes:delete'] })
+  const scopeAfter = async (change: object) =>
+    (await configure(client, 'PUT', { ...metadata, client_id: client.client_id, ...change })).body.scope
+  expect(await scopeAfter({})).toMatch(/phone address notes:read notes:write$/)
+  expect(await scopeAfter({ scope: 'notes:read notes:delete' })).toMatch(/address notes:read$/)
+  expect(await scopeAfter({ scope: 'notes:read notes:write' })).toMatch(/address notes:read$/)
+  const grant_types = ['client_credentials']
+  const machine = await configure(client, 'PUT', { client_id: client.client_id, grant_types })
+  expect([machine.status, machine.body.error]).toEqual([400, 'invalid_client_metadata'])
+})
+
 test('an update replaces all metadata: members that are absent or null are removed', async () => {
   const full = publicMetadata({
     logo_uri: 'https://app.example.com/logo.png',

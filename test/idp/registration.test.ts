@@ -247,8 +247,8 @@ describe('hostile and invalid metadata is refused with an error that names the m
     expect(response.headers.get('cache-control')).toBe('no-store')
   })
 
-  test('a body above 64 KiB is 413, and a form is not accepted', async () => {
-    const large = await register(open, publicMetadata({ padding: 'x'.repeat(70_000) }))
+  test('a body above 16 KiB is 413, and a form is not accepted', async () => {
+    const large = await register(open, publicMetadata({ padding: 'x'.repeat(17_000) }))
     expect([large.status, large.body.error]).toEqual([413, 'payload_too_large'])
     const form = await open.postForm('/register', undefined, { redirect_uris: REDIRECT_URI })
     expect([form.status, form.body.error]).toEqual([400, 'invalid_client_metadata'])
@@ -268,6 +268,15 @@ describe('hostile and invalid metadata is refused with an error that names the m
 })
 
 describe('initial access tokens', () => {
+  test('a token gives the scopes that were allowed when it was created and still are', async () => {
+    const realm = await Realm.create(app, 'Later')
+    await setRegistrationPolicy(realm, { enabled: true, allowed_scopes: ['notes:read', 'notes:write'] })
+    const text = await initialAccessToken(realm)
+    await setRegistrationPolicy(realm, { allowed_scopes: ['notes:read', 'notes:delete'] })
+    const { scope } = await registered(realm, publicMetadata(), text)
+    expect(scope).toMatch(/offline_access notes:read$/)
+  })
+
   test('a registration without a token, or with a wrong one, is 401 with a challenge', async () => {
     const missing = await register(closed)
     expect([missing.status, missing.body.error, missing.headers.get('www-authenticate')]).toEqual([
@@ -445,6 +454,101 @@ describe('users consent to a registered client', () => {
     expect(redirectParametersOf(page)['error']).toBe('invalid_request')
   })
 
+  const TRUSTED = 'https://trusted.example/cb'
+  const EVIL = 'https://evil.example/cb'
+
+  /** Signs the user in and consents. */
+  async function consentTo(realm: Realm, client: AnyJson, redirect_uri: string) {
+    const id = { id: client.client_id, secret: undefined }
+    const { page, browser, verifier } = await realm.openSignInPage(id, { redirect_uri, scope: undefined })
+    const consent = await browser.submit(page, { username: 'ada@example.com', password: PASSWORD })
+    const { code } = redirectParametersOf(await browser.submit(consent, { consent: 'yes' }))
+    const { body } = await realm.exchangeCode(id, { code: code!, code_verifier: verifier, redirect_uri })
+    return { id, browser, tokens: body }
+  }
+
+  test('the consent is remembered for the host of the redirect URI, not for another host', async () => {
+    const client = await registered(open, publicMetadata({ redirect_uris: [TRUSTED, EVIL] }))
+    const { id, browser } = await consentTo(open, client, TRUSTED)
+    const silent = async (redirect_uri: string) =>
+      redirectParametersOf((await open.openSignInPage(id, { redirect_uri, prompt: 'none' }, browser)).page)
+    expect(await silent(TRUSTED)).toMatchObject({ code: expect.any(String) })
+    expect(await silent(EVIL)).toMatchObject({ error: 'consent_required' })
+    const asked = await open.openSignInPage(id, { redirect_uri: EVIL }, browser)
+    expect(headingOf(asked.page)).toBe('Allow evil.example to use your account?')
+    redirectParametersOf(await browser.submit(asked.page, { consent: 'yes' }))
+    for (const uri of [TRUSTED, EVIL]) expect(await silent(uri)).toMatchObject({ code: expect.any(String) })
+  })
+
+  test('after an update that replaces the redirect URIs, the consent is asked for again', async () => {
+    const client = await registered(open, publicMetadata({ redirect_uris: [TRUSTED] }))
+    const { id, browser } = await consentTo(open, client, TRUSTED)
+    const body = { ...publicMetadata({ redirect_uris: [EVIL] }), client_id: client.client_id }
+    const token = client.registration_access_token
+    expect((await sendJson(open, client.registration_client_uri, { method: 'PUT', token, body })).status).toBe(200)
+    const { page } = await open.openSignInPage(id, { redirect_uri: EVIL, prompt: 'none' }, browser)
+    expect(redirectParametersOf(page)['error']).toBe('consent_required')
+  })
+
+  test('the consent covers a loopback host with any port', async () => {
+    const client = await registered(open, publicMetadata({ redirect_uris: ['http://127.0.0.1/cb'] }))
+    const id = { id: client.client_id, secret: undefined }
+    // The test browser would follow a redirect to a loopback host.
+    const paramsOf = (port: number) => ({ redirect_uri: `http://127.0.0.1:${port}/cb`, response_mode: 'form_post' })
+    const { page, browser } = await open.openSignInPage(id, paramsOf(51001))
+    const consent = await browser.submit(page, { username: 'ada@example.com', password: PASSWORD })
+    expect(headingOf(consent)).toBe('Allow 127.0.0.1 to use your account?')
+    expect((await browser.submit(consent, { consent: 'yes' })).html).toContain('name="code"')
+    const silent = await open.openSignInPage(id, { ...paramsOf(51002), prompt: 'none' }, browser)
+    expect(silent.page.html).toContain('name="code"')
+  })
+
+  test('the page shows the scheme of a private-use redirect URI, even if the URI has a host', async () => {
+    const redirect_uri = 'com.evil.app://bank.example/cb'
+    const id = { id: (await registered(open, publicMetadata({ redirect_uris: [redirect_uri] }))).client_id }
+    const { page, browser } = await open.openSignInPage({ ...id, secret: undefined }, { redirect_uri })
+    const consent = await browser.submit(page, { username: 'ada@example.com', password: PASSWORD })
+    expect(headingOf(consent)).toBe('Allow com.evil.app: to use your account?')
+  })
+
+  test('scopes that the issuer no longer allows are not given: at authorization, refresh and with client credentials', async () => {
+    const realm = await Realm.create(app, 'Narrowing')
+    await setRegistrationPolicy(realm, {
+      enabled: true,
+      initial_access_token_required: false,
+      allowed_scopes: ['notes:read', 'notes:write'],
+    })
+    await realm.createUser('ada@example.com')
+    const client = await registered(realm, publicMetadata({ scope: 'openid offline_access notes:read notes:write' }))
+    const machine = await registered(realm, { grant_types: ['client_credentials'] }, await initialAccessToken(realm))
+    const id = { id: client.client_id, secret: undefined }
+    const first = await realm.openSignInPage(id, { scope: 'openid offline_access notes:read notes:write' })
+    const consent = await first.browser.submit(first.page, { username: 'ada@example.com', password: PASSWORD })
+    const { code } = redirectParametersOf(await first.browser.submit(consent, { consent: 'yes' }))
+    const form = { code: code!, code_verifier: first.verifier, redirect_uri: REDIRECT_URI }
+    const { body: tokens } = await realm.exchangeCode(id, form)
+    expect(jwtClaims(tokens.access_token).scope).toContain('notes:write')
+
+    await setRegistrationPolicy(realm, { allowed_scopes: ['notes:read'] })
+    const refreshed = await realm.postForm('/token', undefined, {
+      grant_type: 'refresh_token',
+      client_id: client.client_id,
+      refresh_token: tokens.refresh_token,
+    })
+    expect(refreshed.status).toBe(200)
+    expect(jwtClaims(refreshed.body.access_token).scope).toMatch(/notes:read$/)
+    const again = await consentTo(realm, client, REDIRECT_URI)
+    expect(jwtClaims(again.tokens.access_token).scope).toBe('openid notes:read')
+    const credentials = { id: machine.client_id, secret: machine.client_secret }
+    const request = { grant_type: 'client_credentials' }
+    expect((await realm.postForm('/token', credentials, request)).body.scope).toBe('notes:read')
+    const wide = await realm.postForm('/token', credentials, { ...request, scope: 'notes:write' })
+    expect(wide.body.error).toBe('invalid_scope')
+    const { registration_client_uri, registration_access_token: token } = client
+    const read = await sendJson(realm, registration_client_uri, { method: 'GET', token })
+    expect(read.body.scope).toMatch(/offline_access notes:read$/)
+  })
+
   test('a resource that the issuer does not allow is invalid_target', async () => {
     const client = { id: (await registered(open)).client_id, secret: undefined }
     const { page } = await open.openSignInPage(client, { resource: 'https://other.example.com/' })
@@ -514,14 +618,32 @@ describe('quotas', () => {
     }
   })
 
-  test('an issuer has a maximal number of registered clients; deleted ones do not count', async () => {
+  test('updates are limited per client', async () => {
+    const limited = await startApp({ env: { RATE_LIMITS: '{"registration_update": {"quota": 2, "window": 3600}}' } })
+    try {
+      const realm = await Realm.create(limited, 'Limited')
+      await setRegistrationPolicy(realm, { enabled: true, initial_access_token_required: false })
+      const [client, other] = [await registered(realm), await registered(realm)]
+      const update = async (one: AnyJson) => {
+        const body = { ...publicMetadata(), client_id: one.client_id }
+        const token = one.registration_access_token
+        return (await sendJson(realm, one.registration_client_uri, { method: 'PUT', token, body })).status
+      }
+      expect([await update(client), await update(client), await update(client)]).toEqual([200, 200, 429])
+      expect(await update(other)).toBe(200)
+    } finally {
+      await limited.close()
+    }
+  })
+
+  test('an issuer has a maximal number of open registrations, in which removed clients do not count; a token still registers', async () => {
     const realm = await Realm.create(app, 'Full')
     await setRegistrationPolicy(realm, { enabled: true, initial_access_token_required: false })
     const { issuerId, accountId } = realm.tenant
     await app.gatehouse.database.pool.query(
       `WITH new_clients AS (
          INSERT INTO clients (id, account_id, issuer_id, name, type, confidential, settings, status, created_at, updated_at)
-         SELECT 'cli_' || n, $2, $1, 'Filler', 'external', false, '{}', 'active', $3, $3 FROM generate_series(1, 9999) n RETURNING id)
+         SELECT 'cli_' || n, $2, $1, 'Filler', 'external', false, '{}', 'active', $3, $3 FROM generate_series(1, 1999) n RETURNING id)
        INSERT INTO client_registrations (client_id, account_id, issuer_id, token_hash, created_at)
        SELECT id, $2, $1, 'none', $3 FROM new_clients`,
       [issuerId, accountId, app.clock.now()],
@@ -533,8 +655,13 @@ describe('quotas', () => {
       'too_many_requests',
       '3600',
     ])
+    await registered(realm, publicMetadata(), await initialAccessToken(realm))
     await sendJson(realm, last.registration_client_uri, { method: 'DELETE', token: last.registration_access_token })
-    expect((await register(realm)).status).toBe(201)
+    const next = await registered(realm)
+    expect((await register(realm)).status).toBe(429)
+    // A client that an administrator has deleted counts while its row exists.
+    expectStatus(await realm.tenant.owner.delete(`${realm.tenant.I}/clients/${next.client_id}`), 204)
+    expect((await register(realm)).status).toBe(429)
   })
 })
 

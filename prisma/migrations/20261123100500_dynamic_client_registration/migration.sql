@@ -24,6 +24,7 @@ CREATE TABLE "initial_access_tokens" (
     "revoked_at" BIGINT,
     "last_used_at" BIGINT,
     "created_by" TEXT,
+    "allowed_scopes" TEXT[],
     "created_at" BIGINT NOT NULL,
     "updated_at" BIGINT NOT NULL,
 

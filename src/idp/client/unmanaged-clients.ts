@@ -3,6 +3,7 @@
  * (docs/contract.md#client-id-metadata-documents) and dynamically registered clients
  * (docs/contract.md#dynamic-client-registration). Anyone can choose their name and redirect URIs, so users must consent.
  */
+import { isLoopback } from '../../kernel/uri.js'
 import {
   metadataDocumentRestriction,
   type OrganizationRestriction,
@@ -19,7 +20,8 @@ export const isUnmanaged = ({ document, isDynamic }: ClientRow): boolean => docu
 /**
  * Returns the resources and scopes that a client may request, in addition to its id and `allowed_audiences` and to the
  * scopes of OpenID Connect: by the settings of the issuer for a client with a metadata document, and by its own settings
- * for other clients. A dynamically registered client may also request the resources that the issuer allows such clients.
+ * for other clients. A dynamically registered client may also request the resources that the issuer allows such clients,
+ * and of its scopes only those that the issuer allows now.
  */
 export function allowancesOf(
   { runtime }: RequestContext,
@@ -27,22 +29,36 @@ export function allowancesOf(
 ): { resources: readonly string[]; scopes: readonly string[] } {
   if (document) return metadataDocumentAllowances(runtime.issuer.settings)
   const resources = settings.openid?.allowed_resources ?? []
-  const shared = isDynamic ? dynamicRegistrationPolicyOf(runtime.issuer.settings).allowedResources : []
-  return { resources: [...resources, ...shared], scopes: settings.scopes ?? [] }
+  const scopes = settings.scopes ?? []
+  if (!isDynamic) return { resources, scopes }
+  const { allowedResources, allowedScopes } = dynamicRegistrationPolicyOf(runtime.issuer.settings)
+  return {
+    resources: [...resources, ...allowedResources],
+    scopes: scopes.filter((name) => allowedScopes.includes(name)),
+  }
 }
 
 /**
- * Returns what a consent page shows about a client: a host that the client controls, and its name, which is not
- * verified. The host of a dynamically registered client is that of the redirect URI of the request, or its scheme if it
- * has no host.
+ * Returns the target of a redirect URI, to which a user consents: its host, without the port for a loopback host, or the
+ * scheme of a URI with a private-use scheme.
+ */
+export function redirectTarget(redirectUri: string): string {
+  const { host, hostname, protocol } = new URL(redirectUri)
+  if (protocol !== 'http:' && protocol !== 'https:') return protocol
+  return isLoopback(hostname) ? hostname : host
+}
+
+/**
+ * Returns what a consent page shows about a client: the host of its metadata document, or the target of the redirect URI
+ * of the request for a dynamically registered client; and its name, which is not verified. The target receives the code,
+ * but may belong to another party than the client.
  */
 export function consentIdentity(
   { document, name }: ClientRow,
   redirectUri: string,
 ): { host: string; name: string | null } {
   if (document) return document
-  const { host, protocol } = new URL(redirectUri)
-  return { host: host === '' ? protocol : host, name }
+  return { host: redirectTarget(redirectUri), name }
 }
 
 /**

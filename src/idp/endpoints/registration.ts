@@ -80,6 +80,7 @@ export async function serveClientConfiguration(
       return
     }
     if (ctx.method === 'GET') return respond(request, ctx, 200, client, null, token)
+    await consumeRateLimit(request, ctx, 'registration_update', client.id)
     const metadata = await readMetadata(ctx)
     const updated = await updateRegisteredClient(context, issuer, client, metadata)
     // The registration access token stays valid: if it changed, a client that lost the response could not recover.
@@ -117,6 +118,7 @@ function respond(
     registrationAccessToken,
     registrationClientUri,
     openidScopes: scopes,
+    allowedScopes: dynamicRegistrationPolicyOf(runtime.issuer.settings).allowedScopes,
   })
 }
 

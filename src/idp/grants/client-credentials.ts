@@ -1,6 +1,7 @@
 import { errors } from 'oidc-provider'
 import { recordAgentAuthenticated } from '../../resources/agents/authentication-events.js'
 import { clientRowOf } from '../client/client.js'
+import { allowancesOf } from '../client/unmanaged-clients.js'
 import { consumeProof } from '../hooks/dpop.js'
 import type { AccessToken, OpenIdClient } from '../provider-types.js'
 import { type RequestContext, withMachineActor } from '../request-context.js'
@@ -19,7 +20,7 @@ export const clientCredentials: GrantType = {
     // 1. Scope: the default is all scopes of the client, and a scope that the client does not have is an error.
     // `openid` is ignored, because no user has signed in. Other scopes of OpenID Connect, such as `email`, are ordinary
     // scopes.
-    const allowed = (clientRowOf(client!).settings.scopes ?? []).filter((name) => name !== 'openid')
+    const allowed = allowancesOf(request, clientRowOf(client!)).scopes.filter((name) => name !== 'openid')
     const requestedScopes = typeof params?.['scope'] === 'string' ? params['scope'].split(' ').filter(Boolean) : allowed
     const grantedScopes = [...new Set(requestedScopes)].filter((name) => name !== 'openid')
     const disallowedScopes = grantedScopes.filter((name) => !allowed.includes(name))

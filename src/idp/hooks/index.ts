@@ -32,6 +32,7 @@ export function installHooks(provider: Provider, grantTypes: readonly string[]):
   addCustomClaims(provider)
   hookIdTokenHints(provider)
   hookSessions(provider)
+  hookGrants(provider)
   hookProofs(provider)
   replaceResponseModes(provider)
   // oidc-provider emits this event before it sends the authorization response, so the listener can add `session_state`.
@@ -106,6 +107,14 @@ function hookSessions({ Session }: Provider): void {
         this.since = undefined
       },
   )
+}
+
+/** Stores `redirectTargets` in the grant: the redirect targets to which the user has consented. */
+function hookGrants({ Grant }: Provider): void {
+  const { IN_PAYLOAD } = Grant as unknown as { IN_PAYLOAD: string[] }
+  if (!IN_PAYLOAD.includes('resources'))
+    throw new Error('oidc-provider has changed: grants have no resources. Update hooks/index.ts.')
+  Object.defineProperty(Grant, 'IN_PAYLOAD', { value: [...IN_PAYLOAD, 'redirectTargets'] })
 }
 
 function hookProofs(provider: Provider): void {

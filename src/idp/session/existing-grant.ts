@@ -9,7 +9,8 @@ import type { Context } from '../../platform/context.js'
 import { markRegistrationUsed } from '../../resources/registration/purge.js'
 import { createSession, type Device } from '../../resources/sessions/sessions.js'
 import { clientRowOf } from '../client/client.js'
-import type { BrowserSession, OpenIdContext, OpenIdGrant } from '../provider-types.js'
+import { redirectTarget } from '../client/unmanaged-clients.js'
+import { type BrowserSession, type OpenIdContext, type OpenIdGrant, textParameter } from '../provider-types.js'
 import { type RequestContext, withUserActor } from '../request-context.js'
 import { SignInEndedError } from '../store/unit-of-work.js'
 import { sessionLifetime } from '../token/tokens.js'
@@ -59,6 +60,7 @@ export async function loadExistingGrant(
     const grant = await ctx.oidc.provider.Grant.find(userSession.grantId)
     if (grant) {
       addScopesAndClaims(ctx, grant)
+      addRedirectTarget(ctx, grant)
       await grant.save()
       if (session!.sidFor(client!.clientId) !== userSession.id) session!.sidFor(client!.clientId, userSession.id)
       unitOfWork.updateSession(context, userSession.id)
@@ -72,6 +74,7 @@ export async function loadExistingGrant(
 
   const grant = new ctx.oidc.provider.Grant({ accountId: session!.accountId!, clientId: client!.clientId })
   addScopesAndClaims(ctx, grant)
+  addRedirectTarget(ctx, grant)
   const grantId = await grant.save()
   const sid = newId('ses', context.now())
   session!.sidFor(client!.clientId, sid)
@@ -90,6 +93,13 @@ export function addScopesAndClaims(ctx: OpenIdContext, grant: OpenIdGrant): void
     grant.addResourceScope(indicator, [...oidc.requestParamScopes].filter((name) => server.scopes.has(name)).join(' '))
   }
   grantRequestedClaims(ctx, grant)
+}
+
+/** Adds the target of the redirect URI, to which the user has consented, to the grant of a registered client. */
+function addRedirectTarget(ctx: OpenIdContext, grant: OpenIdGrant): void {
+  if (!clientRowOf(ctx.oidc.client!).isDynamic) return
+  const target = redirectTarget(textParameter(ctx, 'redirect_uri')!)
+  grant.redirectTargets = [...new Set([...(grant.redirectTargets ?? []), target])]
 }
 
 function saveNewSession(

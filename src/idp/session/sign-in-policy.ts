@@ -8,8 +8,8 @@ import { membershipsOf } from '../../resources/organizations/membership.js'
 import type { SessionStatus } from '../../resources/sessions/session.js'
 import { currentSessionStatus } from '../../resources/sessions/sessions.js'
 import { clientRowOf } from '../client/client.js'
-import { isUnmanaged, restrictionOfClient } from '../client/unmanaged-clients.js'
-import { type OpenIdContext, textParameter } from '../provider-types.js'
+import { isUnmanaged, redirectTarget, restrictionOfClient } from '../client/unmanaged-clients.js'
+import { type OpenIdContext, type OpenIdGrant, textParameter } from '../provider-types.js'
 import { type RequestContext, withRequest } from '../request-context.js'
 import {
   isBrowserSessionOutdated,
@@ -200,7 +200,9 @@ async function readOrganizationSelection(request: RequestContext, ctx: OpenIdCon
 
 /**
  * Checks whether the user must give consent: for a client that no administrator has created, unless the session of this browser
- * with the client has the same organization and covers the requested scopes, and `prompt=consent` is not requested.
+ * with the client has the same organization and covers the requested scopes, and `prompt=consent` is not requested. For a
+ * dynamically registered client, the consent must also cover the target of the redirect URI: such a client can register
+ * URIs of several hosts and change them.
  */
 async function isConsentRequired(request: RequestContext, ctx: OpenIdContext): Promise<boolean> {
   const { client, account, session, result, prompts, requestParamScopes, resourceServers } = ctx.oidc
@@ -210,7 +212,12 @@ async function isConsentRequired(request: RequestContext, ctx: OpenIdContext): P
   const isPriorSessionLive = prior?.state === 'active' || prior?.state === 'inactive'
   if (prompts.has('consent') || !isPriorSessionLive || prior.userId !== session?.accountId || prior.orgId !== orgId)
     return true
-  const grant = await ctx.oidc.provider.Grant.find(prior.grantId)
+  const grant: OpenIdGrant | undefined = await ctx.oidc.provider.Grant.find(prior.grantId)
+  if (
+    clientRowOf(client!).isDynamic &&
+    !grant?.redirectTargets?.includes(redirectTarget(textParameter(ctx, 'redirect_uri')!))
+  )
+    return true
   return Object.entries(resourceServers ?? {}).some(([indicator, server]) => {
     const granted = new Set(grant?.getResourceScope(indicator).split(' '))
     return [...requestParamScopes].some((name) => server.scopes.has(name) && !granted.has(name))

@@ -15,6 +15,8 @@ export interface InformationContext {
   readonly registrationClientUri: string
   /** Scopes that the client can request without having them in its settings. */
   readonly openidScopes: readonly string[]
+  /** Scopes that the issuer allows registered clients. */
+  readonly allowedScopes: readonly string[]
 }
 
 /** Settings in `settings.openid` that are client metadata of the same name. */
@@ -51,7 +53,7 @@ export function clientInformation(client: Client, context: InformationContext): 
       ? (settings['token_endpoint_auth_method'] ?? 'client_secret_basic')
       : 'none',
     application_type: applicationType(client) === 'native' ? 'native' : 'web',
-    scope: [...context.openidScopes, ...scopes].join(' '),
+    scope: [...context.openidScopes, ...scopes.filter((name) => context.allowedScopes.includes(name))].join(' '),
     id_token_signed_response_alg: openid.response_signature_alg ?? 'ES256',
     subject_type: 'public',
     ...Object.fromEntries(others),

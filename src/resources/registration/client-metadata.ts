@@ -80,8 +80,8 @@ const unsupportedMembers = [
 export interface RegistrationPolicy {
   /** Scopes in addition to those of OpenID Connect. */
   readonly allowedScopes: readonly string[]
-  /** Whether the client registered with an initial access token. */
-  readonly hasInitialAccessToken: boolean
+  /** Whether the client can have the grant client_credentials: if it registers with an initial access token. */
+  readonly allowsClientCredentials: boolean
   /** Whether the issuer accepts clients that authenticate with `private_key_jwt`. */
   readonly allowsPrivateKeyJwt: boolean
 }
@@ -150,7 +150,7 @@ function checkMetadata(body: JsonObject): Metadata {
 
 function registeredGrantTypes(
   metadata: Metadata,
-  { hasInitialAccessToken }: RegistrationPolicy,
+  { allowsClientCredentials }: RegistrationPolicy,
   confidential: boolean,
 ): string[] {
   const requested = new Set(metadata.grant_types ?? ['authorization_code'])
@@ -158,8 +158,10 @@ function registeredGrantTypes(
     return ['authorization_code', 'refresh_token'].filter((type) => requested.has(type))
   if (!requested.has('client_credentials'))
     throw invalidMetadata('grant_types: must have authorization_code; refresh_token can be added to it.')
-  if (!hasInitialAccessToken)
-    throw invalidMetadata('grant_types: client_credentials requires a registration with an initial access token.')
+  if (!allowsClientCredentials)
+    throw invalidMetadata(
+      'grant_types: client_credentials requires a registration with an initial access token, and cannot be added later.',
+    )
   if (!confidential) throw invalidMetadata('grant_types: client_credentials requires a client that authenticates.')
   return ['client_credentials']
 }
@@ -198,7 +200,7 @@ function clientKeys(
   return { jwks: jwks ?? null, jwks_uri: jwks_uri ?? null }
 }
 
-/** Without `scope`, a client gets all scopes that the issuer allows. */
+/** Without `scope`, a client gets all scopes that it may have. */
 function registeredScopes(scope: string | undefined, allowed: readonly string[]): string[] {
   if (scope === undefined) return [...allowed]
   const requested = scope.split(' ').filter((name) => name !== '')

@@ -51,7 +51,7 @@ export async function listInitialAccessTokens(
 
 /**
  * Creates an initial access token. Registered clients can get the scopes that the issuer allows, without a user too, so
- * the caller must have the platform scopes among them.
+ * the caller must have the platform scopes among them. Scopes that the issuer allows later are not for this token.
  * @throws invalid_request, insufficient_scope, not_found, too_many_requests if the issuer has
  *   `limits.maxInitialAccessTokensPerIssuer` active tokens
  */
@@ -64,7 +64,8 @@ export async function createInitialAccessToken(
   const tokenPlain = randomSecret()
   return transaction(context, async (tx) => {
     const issuer = await lockIssuer(tx, path)
-    requireGrantableScopes(tx, dynamicRegistrationPolicyOf(issuerSettingsOf(issuer)).allowedScopes)
+    const { allowedScopes } = dynamicRegistrationPolicyOf(issuerSettingsOf(issuer))
+    requireGrantableScopes(tx, allowedScopes)
     const now = tx.now()
     const { issuerId, accountId } = path
     const where = {
@@ -82,7 +83,17 @@ export async function createInitialAccessToken(
     const row = newRow('iat', now)
     const expiresAt = row.createdAt + expiresIn * SECOND
     const token = await tx.db.initialAccessToken.create({
-      data: { ...row, accountId, issuerId, name, maxUses, expiresAt, hash: sha256(tokenPlain), createdBy: tx.actor.id },
+      data: {
+        ...row,
+        accountId,
+        issuerId,
+        name,
+        maxUses,
+        expiresAt,
+        hash: sha256(tokenPlain),
+        allowedScopes: [...allowedScopes],
+        createdBy: tx.actor.id,
+      },
     })
     await recordTokenEvent(tx, 'initial_access_token.created', token)
     return { ...token, tokenPlain }

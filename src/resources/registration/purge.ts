@@ -12,13 +12,16 @@ interface DeletedClient {
   issuerId: string
 }
 
-/** Clients with client credentials have no sessions, so they are kept. SKIP LOCKED keeps clients that are being used. */
+/** SQL: whether no user has signed in to the client. Clients with client credentials have no sessions, so they are kept. */
+const unusedSql = `r.used_at IS NULL
+      AND NOT coalesce(jsonb_exists(c.settings->'openid'->'grant_types', 'client_credentials'), false)`
+
+/** SKIP LOCKED keeps clients that are being used. */
 const deleteText = `
   DELETE FROM clients WHERE id IN (
     SELECT c.id FROM client_registrations r JOIN clients c ON c.id = r.client_id
-    WHERE r.used_at IS NULL AND c.status <> 'deleted'
+    WHERE ${unusedSql} AND c.status <> 'deleted'
       AND r.created_at <= CASE WHEN r.initial_access_token_id IS NULL THEN $1::bigint ELSE $2::bigint END
-      AND NOT coalesce(jsonb_exists(c.settings->'openid'->'grant_types', 'client_credentials'), false)
     LIMIT ${limits.purgeBatchSize} FOR UPDATE SKIP LOCKED)
   RETURNING id, account_id AS "accountId", issuer_id AS "issuerId"`
 
@@ -40,6 +43,16 @@ export async function purgeUnusedRegistrations(context: Context): Promise<void> 
       return clients.length
     }),
   )
+}
+
+/** Removes the row of a client that no user has signed in to. Call it in the transaction that deletes the client. */
+export async function removeUnusedClient(tx: Context, clientId: string): Promise<void> {
+  const text = `
+    DELETE FROM clients WHERE id IN (
+      SELECT c.id FROM client_registrations r JOIN clients c ON c.id = r.client_id
+      WHERE c.id = $1 AND ${unusedSql} FOR UPDATE)
+    RETURNING id`
+  await sql(tx.db, text, clientId)
 }
 
 /** Records that a user signed in to a dynamically registered client. Call it in the transaction of the new session. */

@@ -4,6 +4,7 @@
  */
 import { type Actor, unauthenticated } from '../../kernel/context.js'
 import { ApiError } from '../../kernel/errors.js'
+import { etagOf } from '../../kernel/etag.js'
 import { limits } from '../../kernel/limits.js'
 import { isObject } from '../../kernel/merge-patch.js'
 import { HOUR, SECOND } from '../../kernel/time.js'
@@ -13,6 +14,7 @@ import type { Client, ClientRegistration, InitialAccessToken } from '../../platf
 import { transaction } from '../../platform/postgres/transaction.js'
 import { areClientAssertionsEnabled } from '../clients/authentication-method.js'
 import { type ClientWithSecret, createClient, deleteClient, updateClient } from '../clients/clients.js'
+import { clientSettingsOf, grantTypesOf } from '../clients/settings.js'
 import { dynamicRegistrationPolicyOf, type IssuerSettings } from '../issuers/settings.js'
 import { matchesSecret, type StoredSecret } from '../keys/rotating-secret.js'
 import type { InIssuer } from '../resource-path.js'
@@ -24,6 +26,7 @@ import {
 } from './client-metadata.js'
 import { credentialKind } from './credential-kind.js'
 import { countInitialAccessTokenUse, lockIssuer } from './initial-access-tokens.js'
+import { removeUnusedClient } from './purge.js'
 
 /** The issuer at which a client registers. */
 export interface RegistrationIssuer extends InIssuer {
@@ -45,7 +48,7 @@ export interface NewRegistration {
  * Registers a client. The client, its registration and the use of the initial access token commit together.
  * @param token the initial access token of the request; undefined for an open registration
  * @returns undefined if another registration has used the token up
- * @throws ClientMetadataError, too_many_requests if the issuer has `limits.maxDynamicClientsPerIssuer` clients
+ * @throws ClientMetadataError, too_many_requests if the issuer has too many registered clients
  */
 export async function registerClient(
   context: Context,
@@ -54,7 +57,7 @@ export async function registerClient(
   token: InitialAccessToken | undefined,
 ): Promise<NewRegistration | undefined> {
   const { accountId, issuerId, settings } = issuer
-  const policy = policyOf(settings, token !== undefined)
+  const policy = policyOf(settings, token?.allowedScopes, token !== undefined)
   const { openid, scopes, ...client } = parseClientMetadata(metadata, policy)
   const actorFields = token && {
     type: 'initial_access_token' as const,
@@ -68,7 +71,7 @@ export async function registerClient(
     transaction(actorContext, async (tx) => {
       await lockIssuer(tx, issuer)
       if (token && !(await countInitialAccessTokenUse(tx, token.id))) return undefined
-      await requireWithinQuota(tx, issuer)
+      await requireWithinQuota(tx, issuer, token !== undefined)
       const input = { ...client, type: 'external', settings: { openid, scopes } }
       const initialAccessTokenId = token?.id ?? null
       const eventData = { registration: 'dynamic', initial_access_token_id: initialAccessTokenId }
@@ -113,8 +116,9 @@ const readOnlyMembers = [
 ]
 
 /**
- * Replaces the metadata of a client (RFC 7592 section 2.2). Settings that are not client metadata stay.
- * @throws ClientMetadataError; insufficient_scope if the change widens the use of a platform scope that the issuer does
+ * Replaces the metadata of a client (RFC 7592 section 2.2). Settings that are not client metadata stay. An update cannot
+ * add scopes or the grant client_credentials.
+ * @throws ClientMetadataError; precondition_failed if the client changes concurrently; insufficient_scope if the change widens the use of a platform scope that the issuer does
  *   not allow registered clients
  */
 export async function updateRegisteredClient(
@@ -124,7 +128,8 @@ export async function updateRegisteredClient(
   metadata: unknown,
 ): Promise<Client> {
   requireSameClient(context, client, metadata)
-  const policy = policyOf(issuer.settings, client.registration.initialAccessTokenId !== null)
+  const stored = clientSettingsOf(client).scopes ?? []
+  const policy = policyOf(issuer.settings, stored, grantTypesOf(client).includes('client_credentials'))
   const { openid, scopes, confidential, ...values } = parseClientMetadata(metadata, policy)
   if (credentialKind({ confidential, settings: { openid } }) !== credentialKind(client)) {
     throw new ClientMetadataError(
@@ -133,7 +138,11 @@ export async function updateRegisteredClient(
     )
   }
   const changes = { ...values, settings: { openid, scopes } }
-  return withMetadataErrors(() => updateClient(withClientActor(context, issuer, client), pathOf(client), changes))
+  // With If-Match, scopes that an administrator takes away concurrently do not come back.
+  const ifMatch = etagOf(client)
+  return withMetadataErrors(() =>
+    updateClient(withClientActor(context, issuer, client), pathOf(client), changes, ifMatch),
+  )
 }
 
 /** @throws ClientMetadataError */
@@ -150,30 +159,51 @@ function requireSameClient(context: Context, client: Client, metadata: unknown):
     throw invalid('client_secret: must be the current secret of the client, which cannot be changed; or leave it out.')
 }
 
-/** Deletes a client (RFC 7592 section 2.3), as an administrator would. */
+/**
+ * Deletes a client (RFC 7592 section 2.3). A client that no user has signed in to and that cannot use client credentials
+ * is removed at once, so that repeated registrations do not fill the database. Others stay in lists, as after a deletion
+ * by an administrator.
+ */
 export async function deleteRegisteredClient(
   context: Context,
   issuer: RegistrationIssuer,
   client: RegisteredClientRow,
 ): Promise<void> {
-  await deleteClient(withClientActor(context, issuer, client), pathOf(client))
+  await transaction(withClientActor(context, issuer, client), async (tx) => {
+    await deleteClient(tx, pathOf(client))
+    await removeUnusedClient(tx, client.id)
+  })
 }
 
 const pathOf = ({ accountId, issuerId, id }: Client) => ({ accountId, issuerId, clientId: id })
 
-const policyOf = (settings: IssuerSettings, hasInitialAccessToken: boolean): RegistrationPolicy => ({
-  allowedScopes: dynamicRegistrationPolicyOf(settings).allowedScopes,
-  hasInitialAccessToken,
+/**
+ * Returns what a client may have.
+ * @param scopes the scopes to which the client is limited, in addition to the current settings of the issuer; undefined
+ *   for an open registration
+ */
+const policyOf = (
+  settings: IssuerSettings,
+  scopes: readonly string[] | undefined,
+  allowsClientCredentials: boolean,
+): RegistrationPolicy => ({
+  allowedScopes: dynamicRegistrationPolicyOf(settings).allowedScopes.filter((name) => scopes?.includes(name) ?? true),
+  allowsClientCredentials,
   allowsPrivateKeyJwt: areClientAssertionsEnabled({ settings }),
 })
 
-/** @throws too_many_requests */
-async function requireWithinQuota(tx: Context, { issuerId }: InIssuer): Promise<void> {
-  const where = { issuerId, client: { is: { status: { not: 'deleted' } } } }
-  if ((await tx.db.clientRegistration.count({ where })) < limits.maxDynamicClientsPerIssuer) return
+/**
+ * Requires that the issuer can have another registered client. Open registrations are counted separately, so that
+ * anonymous callers cannot use up the quota of initial access tokens. Deleted clients count while their rows exist.
+ * @throws too_many_requests
+ */
+async function requireWithinQuota(tx: Context, { issuerId }: InIssuer, hasToken: boolean): Promise<void> {
+  const where = { issuerId, initialAccessTokenId: hasToken ? { not: null } : null }
+  const max = hasToken ? limits.maxDynamicClientsPerIssuer : limits.maxOpenDynamicClientsPerIssuer
+  if ((await tx.db.clientRegistration.count({ where })) < max) return
   throw new ApiError(
     'too_many_requests',
-    `An issuer can have at most ${limits.maxDynamicClientsPerIssuer} dynamically registered clients.`,
+    `An issuer can have at most ${max} clients that registered ${hasToken ? 'with' : 'without'} an initial access token.`,
     { headers: { 'Retry-After': String(HOUR / SECOND) } },
   )
 }
