@@ -469,7 +469,18 @@ async function createOtherTargets(
   await prisma.paymentMethod.deleteMany({ where: { accountId } })
   const payment = { ...newRow('pm', now), accountId, type: 'x402', status: 'disabled', disabledAt: now }
   await prisma.paymentMethod.create({ data: payment })
-  return { token_id: token.id, note_id: note.id, delivery_id: delivery.id, payment_method_id: payment.id }
+  await prisma.initialAccessToken.deleteMany({ where: { issuerId } })
+  const registration = { ...newRow('iat', now), accountId, issuerId, hash: sha256(uniqueName('unknown')) }
+  await prisma.initialAccessToken.create({
+    data: { ...registration, maxUses: 1, expiresAt: now + 9e6, allowedScopes: EVERYTHING },
+  })
+  return {
+    token_id: token.id,
+    note_id: note.id,
+    delivery_id: delivery.id,
+    payment_method_id: payment.id,
+    initial_access_token_id: registration.id,
+  }
 }
 
 /**

@@ -161,7 +161,8 @@ describe.each(readdirSync(folder))('%s', (file) => {
   test.each(Object.keys(dump.answers))('GET %s returns the same response as before the upgrade', async (path) => {
     const { status, text } = await realm.tenant.owner.get(path)
     const body = JSON.parse(text.replaceAll(app.idpUrl, dump.idpUrl))
-    expect({ status, body }).toEqual({ status: 200, body: dump.answers[path] })
+    // A response may have members that the older version did not know.
+    expect({ status, body }).toMatchObject({ status: 200, body: dump.answers[path] })
   })
 
   test('a login transaction in progress has the property names of this version', async () => {
@@ -190,7 +191,10 @@ describe.each(readdirSync(folder))('%s', (file) => {
   test('periodic jobs keep their state; partitions of events have the names that new databases have', async () => {
     const { prisma, pool } = app.gatehouse.database
     const names = (await prisma.periodicJob.findMany()).map(({ name }) => name)
-    expect(names.sort()).toEqual(schedule.map(({ name }) => name).sort())
+    // Jobs that no version of the dumps had get their rows when they run for the first time.
+    const added = ['purge-initial-access-tokens', 'purge-unused-registrations']
+    const expected = schedule.map(({ name }) => name).filter((name) => !added.includes(name) || names.includes(name))
+    expect(names.sort()).toEqual(expected.sort())
     expect((await prisma.periodicJob.findMany()).filter(({ succeededAt }) => succeededAt === null)).toEqual([])
     const { rows } = await pool.query(`
       SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace
