@@ -77,7 +77,7 @@ test('claims of a client are added with a source, and with one click for groups 
   await claimRow(1).getByLabel('Userinfo').uncheck()
   await button('Add groups claim').click()
   await button('Add roles claim').click()
-  expect(await button('Add groups claim').count()).toBe(0)
+  await button('Add groups claim').waitFor({ state: 'detached' })
   await button('Save changes').click()
   await page.getByText('Client saved').waitFor()
   expect(await storedClaims(`${tenant.I}/clients/${clientId}`)).toEqual([
@@ -122,7 +122,7 @@ test('claims of an issuer are edited and removed, and previewed for a client', a
   await button('Add claim').click()
   await claimRow(1).getByLabel('Name').fill('tenant')
   await select('Source', 'Name of the organization', claimRow(1))
-  expect(await claimRow(1).getByLabel('Key').count()).toBe(0)
+  await claimRow(1).getByLabel('Key').waitFor({ state: 'detached' })
   await button('Add groups claim').click()
   await button('Save changes').click()
   await page.getByText('Issuer saved').waitFor()
