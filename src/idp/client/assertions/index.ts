@@ -11,10 +11,10 @@ import { isSignedByOneOf } from '../../../platform/crypto/public-keys.js'
 import { randomSecret } from '../../../platform/crypto/secrets.js'
 import { areClientAssertionsEnabled, usesPrivateKeyJwt } from '../../../resources/clients/authentication-method.js'
 import { isFapi2 } from '../../../resources/issuers/settings.js'
+import { consumeValue } from '../../../resources/single-use-values.js'
 import type { IssuerRuntime } from '../../issuer/runtime.js'
 import type { RequestContext } from '../../request-context.js'
 import { type Form, formField } from '../../request-input.js'
-import { useOnce } from '../../store/single-use.js'
 import type { ClientRow } from '../client.js'
 import {
   assertionSubject,
@@ -107,8 +107,9 @@ export async function verifyClientAssertion(
   // 2. Use the `jti`, which is remembered longer than the assertion is valid, because the clock of another server may be
   // behind.
   const rememberedUntil = assertion.expiresAt + limits.clientAssertionClockToleranceSeconds * 1000
-  // biome-ignore lint/correctness/useHookAtTopLevel: it is not a React hook
-  const isFirstUse = await useOnce(request, 'ClientAssertion', `${client.id} ${assertion.id}`, rememberedUntil)
+  const { context, runtime } = request
+  const value = `${client.id} ${assertion.id}`
+  const isFirstUse = await consumeValue(context, runtime.issuer.id, 'ClientAssertion', value, rememberedUntil)
   if (isFirstUse) return signer
   presented.problem = 'the client assertion was used before; each assertion needs a new jti'
   return { reason: presented.problem }
